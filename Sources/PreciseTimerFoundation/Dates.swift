@@ -17,13 +17,15 @@ extension TimerInstant {
 }
 
 extension Date {
-    /// The date of an instant of the wall clock, to about 0.1 µs. Never becomes `Date.distantFuture`. Nil for an
-    /// instant of another clock: those have no date, since they count from the start of the system.
+    /// The date of an instant of the wall clock: the first one that is not before it. Never becomes
+    /// `Date.distantFuture`. Nil for an instant of another clock: those have no date, since they count from the start
+    /// of the system.
+    ///
+    /// In our time it is at most 0.12 µs later, and from 2035 on 0.24 µs. A deadline at .010 s prints as `.010`, and
+    /// `Date(TimerInstant(date))` is the date again: to the nanosecond, that one is not before its instant.
     public init?(_ instant: TimerInstant) {
         guard instant.clock == .wall else { return nil }
-        let (seconds, nanoseconds) = instant.nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        let whole = Double(seconds) - Date.timeIntervalBetween1970AndReferenceDate
-        self.init(timeIntervalSinceReferenceDate: whole + Double(nanoseconds) / 1e9)
+        self.init(timeIntervalSinceReferenceDate: instant.secondsSince2001)
         if instant.isNever { self = .distantFuture }
     }
 }
@@ -46,7 +48,8 @@ extension PreciseTimer.Schedule {
     /// - Parameters:
     ///   - date: the deadlines are later than this date. One before 1970 counts as 1970.
     ///   - count: how many there are at most.
-    /// - Returns: the dates, ascending. They are rounded as `Date` is, to about 0.1 µs.
+    /// - Returns: the dates, ascending, each the first one that is not before its deadline. So the deadlines after the
+    ///   last date of a page are those of the next page.
     public func deadlines(after date: Date = .now, count: Int = .max) -> Deadlines {
         Deadlines(schedule: self, start: TimerInstant(date), count: count)
     }

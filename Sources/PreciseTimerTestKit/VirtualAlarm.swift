@@ -47,19 +47,21 @@ package final class VirtualAlarm: SteppingAlarm {
         }
 
         /// The time until the alarm fires, in nanoseconds; nil if it is not set.
-        var untilFiring: UInt64? {
+        var untilFiring: UInt64? { timeToFiring.map { UInt64(clamping: $0) } }
+
+        /// The same, which is negative if the time to fire has passed.
+        private var timeToFiring: Int128? {
             guard onFire != nil, let deadline, !deadline.isNever else { return nil }
-            let wait = max(.zero, now.duration(to: deadline) + wakeError)
-            return UInt64(clamping: wait.exactNanoseconds)
+            return (now.duration(to: deadline) + wakeError).exactNanoseconds
         }
 
-        /// The next event up to an end, in the order of time.
+        /// The next event up to an end, in the order of time. If a handler moved time past the end, the events before
+        /// the end are still to come.
         func next(until end: UInt64) -> Event? {
-            let fault = faults.first.map { ($0.elapsed, Event.fault) }
-            let firing = untilFiring.map { (elapsed.addingReportingOverflow($0), Event.firing) }
-                .flatMap { $0.0.overflow ? nil : ($0.0.partialValue, $0.1) }
-            let first = [fault, firing].compactMap(\.self).min { $0.0 < $1.0 }
-            return first.flatMap { $0.0 <= end ? $0.1 : nil }
+            let fault = faults.first.map { ($0.elapsed, Event.fault) }.flatMap { $0.0 <= end ? $0 : nil }
+            guard let time = timeToFiring, Int128(elapsed) + time <= end else { return fault?.1 }
+            // A fault whose time has passed comes first.
+            return fault.flatMap { $0.0 <= elapsed || $0.0 - elapsed <= time ? .fault : nil } ?? .firing
         }
     }
 

@@ -16,8 +16,9 @@ internal import TimerKernel
 /// ```
 ///
 /// Only one thread at a time may move time: anything else is a programming error. A handler may move it, too. Time
-/// then only passes, as if the handler took that long: deadlines that pass after the end of the `advance` that
-/// called the handler are delivered by the next `advance`.
+/// then only passes, as if the handler took that long. If it passes the end of the `advance` or `jump` that called the
+/// handler, deadlines up to that end are still delivered before that call returns. Later ones come with the next call
+/// at the latest.
 ///
 /// A timer whose target has been released ends at its next deadline. If that deadline is far away, or the timer is
 /// paused, the timer ends when time has moved by a second since the last search for such timers.

@@ -15,6 +15,11 @@ public import TimerKernel
 public protocol TimerAlarm: AnyObject, Sendable {
     /// The time on the alarm's clock, to which its deadlines belong. It may be read on any thread, even with a lock
     /// held, so it must not call back.
+    ///
+    /// The time never goes back. If its source does, such as a recording that begins again, the alarm adds the time by
+    /// which it went back, and goes on. If the time itself must go back, restart each timer right afterwards, with
+    /// `restart()`, or with `reschedule(_:)` if its deadlines are instants or computed, and cancel all sleeps and
+    /// time-outs. Otherwise a timer is silent until the time has come to its next deadline again.
     var now: TimerInstant { get }
 
     /// How many nanoseconds before a deadline the alarm may fire on purpose: 0, unless it implements this. It may be

@@ -83,27 +83,42 @@ extension TimerClock: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// Instants of the wall clock from seconds, as dates count them.
+/// Instants of the wall clock in seconds, as dates count them. Both directions round up.
 extension TimerInstant {
+    /// From 1970 to 2001, in seconds.
+    private static let from1970: Int128 = 978_307_200
+
     /// The instant that is so many seconds after the beginning of 2001 (UTC), rounded up to the nanosecond. One before
     /// 1970 becomes the clock's origin; one after 21 July 2554, 23:34 UTC, and a number that is not one, become never.
     package init(secondsSince2001 interval: Double) {
-        // Whole seconds and their fraction apart: a `Double` of the nanoseconds since 1970 would be less precise, and
-        // one of the seconds since 1970 would round the last moments of a second up to the next second.
-        let second = interval.rounded(.down)
-        // From 1970 to 2001.
-        let seconds = second + 978_307_200
         // A number that is not one is in no range.
-        guard seconds < Double(UInt64.max / 1_000_000_000) else {
+        guard interval < 1e11 else {
             self = .never(on: .wall)
             return
         }
-        guard seconds >= 0 else {
-            self = .origin(on: .wall)
-            return
-        }
-        let nanoseconds = UInt64(seconds) * 1_000_000_000 + UInt64(((interval - second) * 1e9).rounded(.up))
-        self.init(nanoseconds: nanoseconds, clock: .wall)
+        // Whole seconds and their fraction apart: a `Double` of the nanoseconds since 1970 would be less precise, and
+        // one of the seconds since 1970 would round the last moments of a second up to the next second.
+        let interval = max(interval, -1e11)
+        let second = interval.rounded(.down)
+        let nanoseconds = Int128(((interval - second) * 1e9).rounded(.up))
+        let sum = (Int128(second) + Self.from1970) * 1_000_000_000 + nanoseconds
+        self.init(nanoseconds: UInt64(clamping: sum), clock: .wall)
+    }
+
+    /// The first number of seconds after the beginning of 2001 (UTC) that is not before this instant of the wall clock.
+    ///
+    /// A number that is less than a nanosecond before it has this instant, and is the one that the instant was made of.
+    /// So it counts as not before it, except for a whole millisecond: a formatter would cut that off.
+    package var secondsSince2001: Double {
+        let sum = Int128(nanoseconds) - Self.from1970 * 1_000_000_000
+        let (seconds, rest) = sum.quotientAndRemainder(dividingBy: 1_000_000_000)
+        // Off by less than the distance of two numbers.
+        let near = Double(seconds) + Double(rest) / 1e9
+        // By how many nanoseconds it is later: rounded once, so the sign is exact.
+        let whole = near.rounded(.towardZero)
+        let later = (-Double(sum - Int128(whole) * 1_000_000_000)).addingProduct(near - whole, 1e9)
+        let isBefore = nanoseconds % 1_000_000 == 0 ? later < 0 : later <= -1
+        return isBefore ? near.nextUp : near
     }
 }
 

@@ -110,13 +110,16 @@ extension Model {
         if isFiring { return pass(nanoseconds) }
         var last = elapsed + nanoseconds
         while difference == nil {
-            let wait = armed.map { UInt64(max(0, Int64($0) - Int64(now) + wakeError)) }
-            let firing = isShutDown ? nil : wait.map { elapsed + $0 }
+            let wait = armed.map { Int64($0) - Int64(now) + wakeError }
+            // A handler may have moved time past the end. What was due before the end still comes.
+            let firing = wait.flatMap { wait in
+                isShutDown || Int64(elapsed) + wait > Int64(last) ? nil : elapsed + UInt64(max(0, wait))
+            }
             if let next = faults.first, next.at <= last, next.at <= firing ?? .max {
                 pass(next.at - min(elapsed, next.at))
                 happen(faults.removeFirst().fault)
                 last = max(last, elapsed)
-            } else if let firing, firing <= last {
+            } else if let firing {
                 pass(firing - elapsed)
                 (wakeError, armed) = (0, nil)
                 round()

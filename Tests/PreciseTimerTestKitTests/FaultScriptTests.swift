@@ -56,6 +56,13 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.index) == [0, 1, 3])
     }
 
+    @Test func aFaultOnTheWayOfAJumpHappensBeforeTheLateTicks() throws {
+        try everySecond()
+        virtual.inject(.stall(.seconds(5)), after: .seconds(2))
+        virtual.jump(by: .seconds(3))
+        #expect(log.ticks.map(\.lateness) == [.seconds(7)] && log.ticks.map(\.missed) == [7])
+    }
+
     @Test func eachLateWakeUpMakesOneTickLateInTheOrderOfTheirTime() throws {
         try everySecond()
         virtual.inject(.wakeLate(by: .milliseconds(2)), after: .milliseconds(2_500))

@@ -177,6 +177,29 @@ struct ZoneSystemTests {
         }
     }
 
+    @Test(.enabled(if: Namespace.isAllowed && geteuid() == 0, "needs root, and the right to mount in a namespace"))
+    func afterAChrootCalendarsKeepTheZoneOfTheCLibrary() async {
+        await #expect(processExitsWith: .success) {
+            let (folder, root) = (try Folder(), try Folder())
+            try folder.write(ZoneParts(footer: "AAA-5").bytes, to: "localtime")
+            try folder.write(ZoneParts(footer: "AAA-6").bytes, to: "zoneinfo/Asia/Tokyo")
+            try #require(Namespace.begin(with: folder.path, over: "/etc"))
+            CLibrary.use(nil, folder: "/etc/zoneinfo")
+            func nights() throws -> [String?] {
+                try [nil, "Asia/Tokyo"].map { try CalendarFacts.night("2050-07-01", in: $0) }
+            }
+            let before = try nights()
+            #expect(before == ["2050-07-01T21:30:00Z", "2050-07-01T20:30:00Z"])
+            try #require(unsafe chroot(root.path) == 0 && chdir("/") == 0)
+            // A schedule reads the zone at once, and a timer within seconds.
+            let zones = [nil, TimeZone(identifier: "Asia/Tokyo")]
+            let sources = try zones.map { try ZoneReader.of($0).read().description }
+            #expect(sources == ["/etc/localtime (system)", "Asia/Tokyo (system)"])
+            #expect(try nights() == before)
+            #expect(CLibrary.offset(at: try second("2050-07-01T00:00:00Z")) == 5 * 3_600)
+        }
+    }
+
     /// The rule of a zone may have more than 24 hours, and so may a file.
     @Test func clocksMayBeMoreThanADayAhead() async {
         await #expect(processExitsWith: .success) {

@@ -301,13 +301,13 @@ struct ZoneReaderTests {
 
     private typealias Change = (name: String, make: @Sendable (Folder) throws -> Void, offset: Int?)
 
-    /// Changes, each with the offset afterwards; nil if the zone cannot be read.
+    /// Changes, each with the offset afterwards; nil if the zone cannot be read, and -1 if the change says nothing.
     private static let changes: [Change] = [
         ("another file", { try $0.write(ZoneParts(footer: "AAA-02").bytes, to: "localtime") }, 7_200),
         ("a link", { try $0.link("localtime", to: "other") }, 10_800),
         ("a link to no file", { try $0.link("localtime", to: "/zoneinfo/Asia/Tokyo") }, 32_400),
         ("another link to no file", { try $0.link("localtime", to: "/zoneinfo/Asia/Kolkata") }, 19_800),
-        ("no file", { $0.remove("localtime") }, 0),
+        ("no file", { $0.remove("localtime") }, -1),
         ("a damaged file", { try $0.write([1, 2, 3], to: "localtime") }, nil),
         ("an unknown zone", { try $0.link("localtime", to: "/zoneinfo/No/Where") }, nil),
     ]
@@ -323,13 +323,77 @@ struct ZoneReaderTests {
         var last = 3_600
         for change in [Self.changes[first], Self.changes[second]] {
             try change.make(folder)
-            last = change.offset ?? last
+            let offset = change.offset == -1 ? last : change.offset
+            last = offset ?? last
             #expect(reader.recent()?.offset(at: later) == last, "\(change.name)")
-            #expect((try? reader.read())?.offset(at: later) == change.offset, "\(change.name)")
+            #expect((try? reader.read())?.offset(at: later) == offset, "\(change.name)")
         }
         // Within its interval, the other one has looked at nothing.
         #expect(slow.recent()?.offset(at: later) == 3_600)
-        #expect((try? slow.read())?.offset(at: later) == Self.changes[second].offset)
+        let offset = Self.changes[second].offset
+        #expect((try? slow.read())?.offset(at: later) == (offset == -1 ? 3_600 : offset))
+    }
+
+    private typealias Place = (file: String, variable: String?, zone: String?)
+
+    /// Files that may be absent for a moment, each with a variable and a zone that mean it. The folder is an asterisk.
+    private static let places: [Place] = [
+        ("localtime", nil, nil), ("Asia/Tokyo", "Asia/Tokyo", nil), ("Asia/Tokyo", ":Asia/Tokyo", nil),
+        ("own", ":own", nil), ("own", ":*/own", nil), ("own", "*/own", nil), ("UTC", "UTC", nil),
+        // Its name is also a rule.
+        ("EST5EDT", "EST5EDT", nil), ("Asia/Tokyo", nil, "Asia/Tokyo"), ("Asia/Tokyo", "AAA-3", "Asia/Tokyo"),
+    ]
+
+    @Test(arguments: places.indices)
+    func anAbsentFileChangesNothing(index: Int) throws {
+        let (place, folder) = (Self.places[index], folder)
+        let lookup = ZoneLookup(
+            variable: place.variable?.replacing("*", with: folder.path),
+            folder: folder.path,
+            localtime: folder.path + "/localtime"
+        )
+        let reader = ZoneReader(place.zone.flatMap { TimeZone(identifier: $0) }, every: .zero) { lookup }
+        var offsets: [Int?] = []
+        for footer in ["AAA-1", nil, "AAA-02", nil] {
+            if let footer {
+                try folder.write(ZoneParts(footer: footer).bytes, to: place.file)
+            } else {
+                folder.remove(place.file)
+            }
+            offsets += [try reader.read().offset(at: later), reader.recent()?.offset(at: later)]
+        }
+        #expect(offsets == [3_600, 3_600, 3_600, 3_600, 7_200, 7_200, 7_200, 7_200])
+    }
+
+    @Test func aLinkWhoseFileIsAbsentChangesNothingIfItNamesTheSameZone() throws {
+        try folder.write(ZoneParts(footer: "AAA-1").bytes, to: "zoneinfo/Asia/Tokyo")
+        let lookup = folder.lookup
+        let reader = ZoneReader(nil, every: .zero) { lookup }
+        var offsets: [Int] = []
+        for target in ["\(folder.path)/zoneinfo/Asia/Tokyo", "./zoneinfo/Asia/Tokyo", "/zoneinfo/Asia/Kolkata"] {
+            try folder.link("localtime", to: target)
+            offsets.append(try reader.read().offset(at: later))
+            folder.remove("zoneinfo/Asia/Tokyo")
+            offsets.append(try reader.read().offset(at: later))
+        }
+        #expect(offsets == [3_600, 3_600, 3_600, 3_600, 19_800, 19_800])
+    }
+
+    /// Both rules are Foundation's, because there is no file.
+    @Test func anotherVariableIsAnotherQuestionEvenWithoutAFile() throws {
+        let variable = Box<String>()
+        let reader = ZoneReader(nil, every: .zero) { [folder] in
+            ZoneLookup(variable: variable.value, folder: folder.path, localtime: folder.path + "/localtime")
+        }
+        variable.value = "zone"
+        try folder.write(ZoneParts(footer: "AAA-1").bytes, to: "zone")
+        #expect(try reader.read().offset(at: later) == 3_600)
+        variable.value = "Asia/Tokyo"
+        #expect(try reader.read().offset(at: later) == 32_400)
+        variable.value = "no zone"
+        #expect(throws: Zone.Problem.self) { try reader.read() }
+        variable.value = nil
+        #expect(try reader.read().description == "UTC (no \(folder.path)/localtime)")
     }
 
     /// An editor may keep the file.

@@ -120,6 +120,9 @@ extension PreciseTimer {
         /// .every(.seconds(1), alignedTo: .origin(on: .wall))
         /// ```
         ///
+        /// The origin of the wall clock is midnight in Greenwich, so a period of hours or of a day is aligned there.
+        /// For local days take a calendar, such as `.daily(at:)` of `PreciseTimerFoundation`.
+        ///
         /// If the wall clock is set, the deadlines stay where they are on that clock: see ``TimerClock/wall``, and
         /// ``TimerService/clockSteps``. `count` is that of ``every(_:after:count:spread:jitter:for:)``.
         public static func every(_ period: Duration, alignedTo instant: TimerInstant, count: Int? = nil) -> Schedule {

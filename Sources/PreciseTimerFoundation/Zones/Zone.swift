@@ -51,10 +51,16 @@ package final class ZoneReader: Sendable {
         var origin: Origin?
         /// When the origin was looked at.
         var checked: ContinuousClock.Instant?
+
+        /// The last zone, if it was looked for in the same place. It counts if there is no file: an absent file says
+        /// nothing, as after a chroot(2), or while the file is replaced.
+        func last(from source: ZoneSource) -> Zone? {
+            origin.map { source.isSame(as: $0.source) } == true ? zone : nil
+        }
     }
 
     private struct Origin: Equatable {
-        let lookup: ZoneLookup
+        let source: ZoneSource
         let file: FileStamp?
     }
 
@@ -89,7 +95,7 @@ package final class ZoneReader: Sendable {
         }
     }
 
-    /// The zone as its file is now.
+    /// The zone as its file is now. If there is no file any more, what was read last.
     ///
     /// - Throws: `Zone.Problem` if it cannot be read.
     package func read() throws(Zone.Problem) -> Zone {
@@ -99,11 +105,21 @@ package final class ZoneReader: Sendable {
             return state
         }
         let lookup = lookup()
-        let origin = Origin(lookup: lookup, file: lookup.path(of: zone).map(FileStamp.init))
+        let source = lookup.source(of: zone)
+        let origin = Origin(source: source, file: source.path.map(FileStamp.init))
         if let zone = known.zone, known.origin == origin { return zone }
-        let zone = try lookup.find(zone)
-        state.withLock { ($0.zone, $0.origin) = (zone, origin) }
-        return zone
+        if let zone = try lookup.readFile(of: zone) {
+            state.withLock { ($0.zone, $0.origin) = (zone, origin) }
+            return zone
+        }
+        if let last = known.last(from: source) { return last }
+        let zone = try lookup.findWithoutFile(zone)
+        return state.withLock { state in
+            // Another thread may have read the file before it vanished.
+            if let last = state.last(from: source) { return last }
+            (state.zone, state.origin) = (zone, origin)
+            return zone
+        }
     }
 
     /// The zone as its file was some seconds ago. If it cannot be read any more, what was read last; nil if it never
@@ -113,6 +129,17 @@ package final class ZoneReader: Sendable {
         if let zone, let checked, .now < checked + interval { return zone }
         return (try? read()) ?? zone
     }
+}
+
+/// Where a zone is looked for.
+struct ZoneSource: Equatable {
+    /// The name that was asked for, or the zone or place that the link of the present zone leads to; nil without both.
+    let name: String?
+    /// The file; nil if there cannot be one.
+    let path: String?
+
+    /// Whether this is the same place as before. A link that is absent, too, does not lead to another place.
+    func isSame(as last: ZoneSource) -> Bool { path == last.path && (name == nil || name == last.name) }
 }
 
 /// Tells whether a file is still the one that was read, and reached by the same link.

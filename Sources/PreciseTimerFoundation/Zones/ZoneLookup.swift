@@ -24,11 +24,12 @@ package struct ZoneLookup: Equatable, Sendable {
 
     private static func variable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
 
-    /// The file that decides on a zone, if there is one; nil is the present zone.
-    func path(of zone: TimeZone?) -> String? {
-        if let zone { return path(named: zone.identifier) }
-        guard let name else { return localtime }
-        return name.isEmpty ? nil : path(named: name)
+    /// Where a zone is looked for; nil is the present zone.
+    func source(of zone: TimeZone?) -> ZoneSource {
+        guard let name = zone?.identifier ?? name else {
+            return ZoneSource(name: nameOfTarget ?? target, path: localtime)
+        }
+        return ZoneSource(name: name, path: name.isEmpty ? nil : path(named: name))
     }
 
     private func path(named name: String) -> String { name.hasPrefix("/") ? name : folder + "/" + name }
@@ -42,15 +43,28 @@ package struct ZoneLookup: Equatable, Sendable {
     ///
     /// - Throws: `Zone.Problem` if a file cannot be read, or if there is no such zone.
     package func find(_ zone: TimeZone?) throws(Zone.Problem) -> Zone {
-        if let zone { return try find(zone) }
-        guard let name else { return try findLocal() }
-        // The C library takes an empty text for UTC.
-        if name.isEmpty { return Zone(name: "UTC", source: "TZ", .rule(.utc)) }
+        if let zone = try readFile(of: zone) { return zone }
+        return try findWithoutFile(zone)
+    }
+
+    /// Reads the file of a zone; nil is the present zone. Returns nil if there is no such file.
+    func readFile(of zone: TimeZone?) throws(Zone.Problem) -> Zone? {
+        if let zone { return try read(path(named: zone.identifier), zone.identifier) }
+        guard let name else { return try read(localtime, nameOfTarget ?? localtime) }
+        if name.isEmpty { return nil }
         do throws(Zone.Problem) {
-            if let zone = try read(path(named: name), name) { return zone }
+            return try read(path(named: name), name)
         } catch {
             throw Zone.Problem("TZ is \"\(name)\", but \(error)")
         }
+    }
+
+    /// Finds a zone that has no file; nil is the present zone.
+    func findWithoutFile(_ zone: TimeZone?) throws(Zone.Problem) -> Zone {
+        if let zone { return Zone(zone) }
+        guard let name else { return try findLocalWithoutFile() }
+        // The C library takes an empty text for UTC.
+        if name.isEmpty { return Zone(name: "UTC", source: "TZ", .rule(.utc)) }
         if let rule = ZoneRule(name) { return Zone(name: name, source: "TZ", .rule(rule)) }
         if let zone = zoneWithoutFile(named: name) { return zone }
         throw Zone.Problem(
@@ -66,20 +80,22 @@ package struct ZoneLookup: Equatable, Sendable {
         return name.contains("/") ? TimeZone(identifier: name).map(Zone.init) : nil
     }
 
-    private func find(_ zone: TimeZone) throws(Zone.Problem) -> Zone {
-        try read(path(named: zone.identifier), zone.identifier) ?? Zone(zone)
-    }
-
-    private func findLocal() throws(Zone.Problem) -> Zone {
-        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: localtime)
-        let name = target?.range(of: "/zoneinfo/").map { String(target?[$0.upperBound...] ?? "") }
-        if let zone = try read(localtime, name ?? localtime) { return zone }
+    private func findLocalWithoutFile() throws(Zone.Problem) -> Zone {
         guard let target else { return Zone(name: "UTC", source: "no \(localtime)", .rule(.utc)) }
-        if let zone = name.flatMap(zoneWithoutFile) { return zone }
+        if let zone = nameOfTarget.flatMap(zoneWithoutFile) { return zone }
         throw Zone.Problem(
             "\(localtime) is a link to \(target), but there is no such file; "
                 + "make it a link to a zone file, or give the schedule a zone"
         )
+    }
+
+    /// Where the link of the present zone leads; nil if it is no link.
+    private var target: String? { try? FileManager.default.destinationOfSymbolicLink(atPath: localtime) }
+
+    /// The zone that this link names.
+    private var nameOfTarget: String? {
+        guard let target, let folder = target.range(of: "/zoneinfo/") else { return nil }
+        return String(target[folder.upperBound...])
     }
 
     /// Nil if there is no such file.
