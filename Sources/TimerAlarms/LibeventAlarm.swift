@@ -7,8 +7,8 @@ package import TimerKernel
 /// An event base with a thread that runs it, for the timer of an ``EventBaseAlarm``.
 ///
 /// The timer is our own timerfd, because libevent does not report it if the system refuses something to its
-/// own timers. Other threads set only that, so the base needs no lock: one thread at a time uses it, the one that starts
-/// the alarm, then the loop's, and in the end the one that releases it.
+/// own timers. Other threads set only that, so the base needs no lock: one thread at a time uses it, the one that
+/// starts the alarm, then the loop's, and in the end the one that releases it.
 @safe package final class LibeventAlarm: TimerAlarm {
     // Constant from the initialiser to deinit, when neither the thread nor a caller holds the alarm any more.
     private nonisolated(unsafe) let base: OpaquePointer
@@ -35,8 +35,8 @@ package import TimerKernel
         unsafe self.base = base
     }
 
-    /// A new base without a lock, which the caller must free. libevent's locks are the host's choice: once its debug mode
-    /// has seen a base or an event, it ends a process that switches them on.
+    /// A new base without a lock, which the caller must free. libevent's locks are the host's choice: once its debug
+    /// mode has seen a base or an event, it ends a process that switches them on.
     private static func makeBase() throws(TimerError) -> OpaquePointer {
         guard let configuration = unsafe event_config_new() else {
             throw TimerError(.systemRefused, "configuring libevent")

@@ -22,11 +22,11 @@ package final class PollableAlarm: TimerAlarm {
 
     /// A lock that is only tried. Acquiring and releasing: a firing sees everything that the one before it has done.
     private let firing = Atomic(Firing.none)
-    /// The instant for which the timer is set, in nanoseconds; 0 if it was set to wake the loop. Stored before the timer
-    /// is set: a thread that is told of the expiry sees it, because the kernel's lock on the timer lies in between.
-    private let expiry = Atomic<UInt64>(.max)
-    /// How many threads are about to wake the loop.
-    private let wakeUps = Atomic(0)
+    /// From when on the timer may be readable, in nanoseconds. Stored with ``settings`` locked, before the timer is
+    /// set: a thread that is told of an expiry sees it, because the kernel's lock on the timer lies in between.
+    private let expiry = Atomic<UInt64>(0)
+    /// How often the timer was set.
+    private let settings = Lock(0)
     /// A forked child shares the timer, so reading it there would take an expiry from the parent.
     private let home = Process.generation
     /// The forked child in which the timer's number belongs to a timer of the child. Stored with release after the
@@ -58,8 +58,15 @@ package final class PollableAlarm: TimerAlarm {
     }
 
     package func set(_ deadline: TimerInstant?) throws(TimerError) {
-        expiry.store(deadline?.nanoseconds ?? .max, ordering: .releasing)
-        try timer.set(deadline)
+        try set(deadline, expiring: deadline?.nanoseconds ?? .max)
+    }
+
+    private func set(_ deadline: TimerInstant?, expiring instant: UInt64) throws(TimerError) {
+        try settings.withLock { count throws(TimerError) in
+            count += 1
+            expiry.store(instant, ordering: .releasing)
+            try timer.set(deadline)
+        }
     }
 
     package func stop() {
@@ -68,9 +75,9 @@ package final class PollableAlarm: TimerAlarm {
         if !isInForkedChild { try? set(nil) }
     }
 
-    /// Fires on the calling thread if the timer is due, even without an expiry to read, since the loop may have read it.
-    /// Otherwise it only reads the clock; on the wall clock also the descriptor, since a step of the clock makes that
-    /// readable.
+    /// Fires on the calling thread if the timer is due, even without an expiry to read, since the loop may have read
+    /// it. Otherwise it only reads the clock; on the wall clock also the descriptor, since a step of the clock makes
+    /// that readable.
     ///
     /// A call that finds another firing takes the expiry, too. Otherwise a loop that is told as long as the descriptor
     /// is readable would turn until the firing ends. It leaves a mark, and the firing makes the descriptor readable
@@ -78,8 +85,11 @@ package final class PollableAlarm: TimerAlarm {
     package func process() {
         if isInForkedChild { return beQuietInForkedChild() }
         if clock != .wall, isEarly { return }
+        let count = settings.withLock { $0 }
+        let hasExpired: Bool
         // Taken before the mark: the expiry that answers the mark is left to a later call.
-        do throws(TimerError) { if try !timer.takeExpiry(), isEarly { return } } catch { return fail(error) }
+        do throws(TimerError) { hasExpired = try timer.takeExpiry() } catch { return fail(error) }
+        if !hasExpired, isEarly { return }
         while !firing.compareExchange(
             expected: Firing.none,
             desired: Firing.goesOn,
@@ -95,19 +105,25 @@ package final class PollableAlarm: TimerAlarm {
         }
         callbacks.withLock { $0 }?.onFire()
         // A handler may have forked, and this may be the child.
+        if !isInForkedChild { useUp(setting: count, hasExpired) }
         let former = firing.exchange(Firing.none, ordering: .acquiringAndReleasing)
         if former == Firing.hasRefused, !isInForkedChild, callbacks.withLock({ $0 != nil }) { wake() }
     }
 
-    /// Whether the timer cannot have expired, unless a step of the wall clock made the descriptor readable.
-    ///
-    /// The order of the two loads: a thread that is told of a wake-up finds it still counted, or sees what ``wake()`` or
-    /// a later setting has stored. Some microseconds before the expiry the answer is no, since the kernel may round the
-    /// two clocks differently.
+    /// Whether the timer cannot have expired, unless a step of the wall clock made the descriptor readable. Some
+    /// microseconds before the expiry the answer is no, since the kernel may round the two clocks differently.
     private var isEarly: Bool {
-        guard wakeUps.load(ordering: .acquiring) == 0 else { return false }
         let expiry = expiry.load(ordering: .acquiring)
-        return expiry > Self.rounding && now.nanoseconds < expiry - Self.rounding
+        return expiry > Self.rounding && (expiry == .max || now.nanoseconds < expiry - Self.rounding)
+    }
+
+    /// Notes after a firing that the timer will not expire any more, unless it was set since. If its expiry was not
+    /// read here, it may still come.
+    private func useUp(setting: Int, _ hasExpired: Bool) {
+        settings.withLock { count in
+            guard count == setting, hasExpired || (try? timer.set(nil)) != nil else { return }
+            expiry.store(.max, ordering: .releasing)
+        }
     }
 
     /// In nanoseconds.
@@ -123,14 +139,6 @@ package final class PollableAlarm: TimerAlarm {
         replacedIn.store(Process.generation, ordering: .releasing)
     }
 
-    /// Makes the descriptor readable at once. Another thread may set the timer meanwhile. If its setting is the last
-    /// one, the loop sleeps until then.
-    package func wake() {
-        wakeUps.add(1, ordering: .acquiringAndReleasing)
-        try? timer.set(now)
-        // After the timer: an instant that was stored before belongs to a setting that this one has replaced, or will be
-        // replaced itself.
-        expiry.store(0, ordering: .releasing)
-        wakeUps.subtract(1, ordering: .acquiringAndReleasing)
-    }
+    /// Makes the descriptor readable at once.
+    package func wake() { try? set(now, expiring: 0) }
 }

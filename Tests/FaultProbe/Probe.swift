@@ -49,7 +49,7 @@ final class Probe {
         switch name {
         // Starts a service in place of the former one, which goes on.
         case "service": try startService()
-        // preferred, required, real-time, defaults or nothing: the same, with thread options. All that is asked for must be
+        // preferred, required, real-time, defaults or nothing: the same, with options. All that is asked for must be
         // obtained, if it is required or nothing. Defaults are asked for, with the values that nothing has.
         case "options": try startService(with: ServiceSteps.options(value))
         // OPTION:ADVICE: whether the service obtained all that it wants but that option, and says what would help;

@@ -87,10 +87,9 @@ package enum ProcFS {
             }
             let bounds = range.split(separator: "-").compactMap { UInt($0, radix: 16) }
             guard line.split(separator: " ").contains("wf"), bounds.count == 2 else { continue }
-            // MADV_KEEPONFORK.
-            if unsafe madvise(UnsafeMutableRawPointer(bitPattern: bounds[0]), Int(bounds[1] - bounds[0]), 19) == 0 {
-                count += 1
-            }
+            let page = unsafe UnsafeMutableRawPointer(bitPattern: bounds[0])
+            // 19 is MADV_KEEPONFORK.
+            count += unsafe madvise(page, Int(bounds[1] - bounds[0]), 19) == 0 ? 1 : 0
         }
         return count
     }

@@ -80,10 +80,11 @@ public final class PollableTimers: Sendable, CustomStringConvertible, CustomRefl
     /// Shows the description alone.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 
-    /// Delivers the due ticks on the calling thread. Call it when the descriptor is readable. If nothing is due, it costs
-    /// a reading of the clock, and on the wall clock a system call. It is harmless at other times, from inside a handler,
-    /// or while another thread is in it: it then returns at once, and the descriptor becomes readable again when the
-    /// other call has delivered. So several threads may wait in one epoll(7), level- or edge-triggered (`EPOLLET`).
+    /// Delivers the due ticks on the calling thread. Call it when the descriptor is readable. If nothing is due, it
+    /// costs a reading of the clock, and on the wall clock a system call. It is harmless at other times, from inside a
+    /// handler, or while another thread is in it: it then returns at once, and the descriptor becomes readable again
+    /// when the other call has delivered. So several threads may wait in one epoll(7), level- or edge-triggered
+    /// (`EPOLLET`).
     ///
     /// In a forked child it delivers nothing, and gives the descriptor's number to a timer that never expires, so
     /// that a loop over poll(2) or select(2) does not spin. An epoll(7) keeps the parent's timer: a child must remove

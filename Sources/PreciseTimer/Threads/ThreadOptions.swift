@@ -6,7 +6,7 @@ extension TimerService {
     /// asks for the shortest slice.
     ///
     /// The system may refuse any of these; ``TimerService/grant`` shows what was granted. Threads that a handler
-    /// creates do not inherit a real-time policy. A Mac refuses all of them, except for `Policy.deadline`.
+    /// creates do not inherit a real-time policy. A Mac refuses all of them, except for `Policy.deadline` and a name.
     public struct ThreadOptions: Equatable, Sendable, CustomStringConvertible {
         /// The scheduling policy: see sched(7).
         @nonexhaustive public enum Policy: Equatable, Sendable, CustomStringConvertible {
@@ -46,7 +46,8 @@ extension TimerService {
         public var policy: Policy
         /// The processors that the thread may run on, by the kernel's numbers; empty for those of the main thread.
         /// So if the main thread has pinned itself to a processor, a service without an affinity shares that one with
-        /// it. Threads that a handler creates inherit them. Ticks for queues and actors are sent with the main thread's.
+        /// it. Threads that a handler creates inherit them. Ticks for queues and actors are sent with the main
+        /// thread's.
         public var affinity: Set<Int>
         /// How late the kernel may end the thread's sleeps, to share wake-ups: at least 1 ns. It concerns sleeps inside
         /// handlers, and the waits of a run loop; timerfds have no slack, and neither do the sleeps of real-time
@@ -66,9 +67,9 @@ extension TimerService {
         /// runs; in whole microseconds. Nil for the system's choice. Zero costs power: processors do not rest. A forked
         /// child that goes on without exec(3) holds it, too.
         public var idleLatency: Duration?
-        /// The thread's name in `top -H`, gdb and perf, 1 to 15 bytes of UTF-8 without NUL; nil for that of the backend,
-        /// as `timer.timerfd`. Threads that a handler creates inherit it. Dispatch's threads have names of their own, so
-        /// there the grant lists it as refused.
+        /// The thread's name in `top -H`, gdb and perf, 1 to 15 bytes of UTF-8 without NUL; nil for that of the
+        /// backend, as `timer.timerfd`. Threads that a handler creates inherit it. Dispatch's threads have names of
+        /// their own, so there the grant lists it as refused.
         public var name: String?
         /// What happens if the system refuses an option.
         public var demand: Demand

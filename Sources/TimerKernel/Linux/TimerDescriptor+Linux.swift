@@ -47,8 +47,8 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     /// kernel's lock on it (`ctx->wqh.lock` in fs/timerfd.c). A system call in itself orders no memory on ARM.
     ///
     /// On the wall clock, a step of the clock counts as an expiry, so that the reader looks at the clock again
-    /// (TFD_TIMER_CANCEL_ON_SET). If the kernel refuses to report steps, as that of gVisor does, the timer expires after
-    /// a minute at the latest.
+    /// (TFD_TIMER_CANCEL_ON_SET). If the kernel refuses to report steps, as that of gVisor does, the timer expires
+    /// after a minute at the latest.
     ///
     /// It never repeats by itself. The kernel would set a repeating timer again inside the read(2) that returns its
     /// expiry, before the reader goes on. In a virtual machine that made each tick some 10 µs later.
