@@ -118,9 +118,11 @@ final class SchedulerControlTests {
         ]
         for (schedule, latest, next) in all {
             let timer = scheduler.add(schedule).timer
-            let firing = scheduler.firing(at: 20) { scheduler, _ in _ = scheduler.reschedule(timer, on: once(at: next))
+            let firing = scheduler.firing(at: 20) { scheduler, _ in
+                _ = scheduler.reschedule(timer, on: once(at: next))
             }
-            #expect(firing == Firing(ticks: [Ticked(timer, 0, 10, latest: latest, missed: latest / 20)], alarm: .set(next)))
+            let tick = Ticked(timer, 0, 10, latest: latest, missed: latest / 20)
+            #expect(firing == Firing(ticks: [tick], alarm: .set(next)))
             #expect(scheduler.firing(at: 30) == Firing(ticks: [Ticked(timer, 0, next)], completed: [timer]))
         }
     }

@@ -144,7 +144,8 @@ final class TimingTests {
         begin(every(300, from: 300))
         timing.askForExtra(at: end.now)
         timing.finish(at: end.now)
-        #expect(timing.isFinishing && ticks(at: 2_000, .max) == [due(0, 300, 300 * (end.missed + 1), missed: end.missed), nil])
+        let last = due(0, 300, 300 * (end.missed + 1), missed: end.missed)
+        #expect(timing.isFinishing && ticks(at: 2_000, .max) == [last, nil])
         #expect(timing.isCountedOut == true)
     }
 
@@ -236,7 +237,8 @@ final class TimingTests {
         let first = ticks(at: 25)
         timing.askForExtra(at: 26)
         #expect(timing.restart(at: 30, using: &random) == true)
-        #expect(first + ticks(at: 40, 50) == [due(0, 10, 20, missed: 1), due(0, 40), due(1, 50)] && timing.isCountedOut)
+        #expect(first + ticks(at: 40, 50) == [due(0, 10, 20, missed: 1), due(0, 40), due(1, 50)])
+        #expect(timing.isCountedOut == true)
     }
 
     @Test func onlyATimingWithStepsThatGoOnTakesOthers() {

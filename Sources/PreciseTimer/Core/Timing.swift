@@ -341,11 +341,12 @@ package struct Timing: ~Copyable {
     }
 
     private mutating func takeTick(at now: UInt64, by rare: Rare) -> Expiration? {
+        let isExtraDue = rare.extra <= now && rare.extra != .max
         // What had passed when the timer was finished has passed, even if the clock was set back since.
         let now = isFinishing ? max(now, rare.end) : now
         let due = deadline
         let isDue = due <= now && due != .max
-        if rare.extra <= now, rare.extra != .max, !isDue || due > rare.asked {
+        if isExtraDue, !isDue || due > rare.asked {
             rare.extra = .max
             return Expiration(index: index, deadline: rare.asked, isExtra: true)
         }

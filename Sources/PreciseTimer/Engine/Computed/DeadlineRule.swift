@@ -27,6 +27,7 @@ package final class ScheduleRule: Sendable {
     ///   - now: the present instant.
     ///   - seed: determines what is left to chance.
     ///   - latest: the latest deadline of the timer's previous rule that had a tick or was missed; 0 if there is none.
+    /// - Returns: the function that computes the deadlines, and a schedule that begins with the first of them.
     /// - Throws: `TimerError` if there is no deadline, or if the service has another clock than the rule.
     package func begin(
         at now: TimerInstant,
