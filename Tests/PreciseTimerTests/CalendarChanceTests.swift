@@ -18,6 +18,7 @@ struct CalendarChanceTests {
     }
 
     private static let half = DateComponents(hour: 2, minute: 30)
+    private static let leapDay = DateComponents(month: 2, day: 29)
 
     /// By how much deadlines are later than 02:30, in seconds.
     private static func delays(_ deadlines: [TimerInstant]) -> [Double] {
@@ -176,7 +177,7 @@ struct CalendarChanceTests {
         (.calendar(DateComponents(hour: 2, second: 0), jitter: .seconds(61)), "from zero to a minute"),
         (.calendar(DateComponents(hour: 2, minute: 5, second: 0), jitter: .seconds(86_401)), "from zero to a day"),
         (.calendar(DateComponents(month: 3), jitter: .seconds(86_401)), "from zero to a day"),
-        (.daily(at: half, in: .gmt, for: .seconds(8_999)), "for 8999 s (no date comes in that time)"),
+        (.calendar(leapDay, in: .gmt, for: .seconds(1)), "for 1 s (no date comes in that time)"),
         (.daily(at: half, for: .seconds(-1)), "for -1 s (it must not be negative)"),
     ])
     func optionsThatMakeNoSenseAreRefused(schedule: Schedule, words: String) {

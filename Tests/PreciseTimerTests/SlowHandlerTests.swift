@@ -96,8 +96,8 @@ import TimerKernel
             found: "later: 1 over 50 ms, up to 80 ms"
         ),
         Scene(due: 100, period: 10, isStarved: true), Scene(due: 140, period: 79, isStarved: true),
-        Scene(due: 140, period: 80, isStarved: false), Scene(due: 179, period: 50, isStarved: true),
-        Scene(due: 180, period: 50, isStarved: false),
+        Scene(due: 174, period: 80, isStarved: true, over: 5), Scene(due: 175, period: 80, isStarved: false),
+        Scene(due: 179, period: 50, isStarved: true), Scene(due: 180, period: 50, isStarved: false),
     ]
 
     @Test(arguments: scenes) func aHandlerIsNamedIfItRanForLongerThanAPeriod(scene: Scene) throws {

@@ -47,7 +47,7 @@
     /// The instant of the present round, or nil between rounds.
     package internal(set) var round: UInt64?
     /// Timers that come due during the round are deferred with this number or a later one.
-    private var firstDeferred: UInt64 = 0
+    private(set) var firstDeferred: UInt64 = 0
     /// How many more late ticks this round may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
     /// Counts the changes since all invariants were checked last.
@@ -144,7 +144,9 @@
     /// Whether further timers may be due in this round.
     package var hasDue: Bool {
         guard let round else { return false }
-        return waiting.first?.nanoseconds ?? .max <= round || deferred.first?.sequence ?? .max < firstDeferred
+        if let first = deferred.first, first.sequence < firstDeferred { return true }
+        // At the end of time the round is at `.max`.
+        return waiting.first.map { $0.nanoseconds <= round } ?? false
     }
 
     /// Calls a body with each timer that may tick in a round at an instant. O(n) for n of them, and for the postponed

@@ -282,11 +282,15 @@ final class SmallWorld: World {
     /// The order of scheduling matters, but not the numbers that stand for it. The timers' own numbers are those of the
     /// naive reader, which ``check()`` compares with the scheduler's.
     private func combineScheduler(into hasher: inout Hasher) {
-        let waiting = timers.map(\.record).filter { $0.stage == .queued || $0.stage == .firing && $0.position >= 0 }
+        let records = timers.map(\.record)
+        let waiting = records.filter { $0.stage == .queued || $0.stage == .firing && $0.position >= 0 }
+        let deferred = records.filter { $0.stage == .deferred }
         let elements = waiting.map { state.scheduler.waiting.element(of: $0) }
-        let present = timers.map(\.record).filter { !$0.hasEnded }
-        let sequences = present.map(\.sequence) + elements.map(\.sequence)
+            + deferred.map { state.scheduler.deferred.element(of: $0) }
+        let present = records.filter { !$0.hasEnded }
+        let sequences = present.map(\.sequence) + elements.map(\.sequence) + [state.scheduler.firstDeferred]
         hasher.combine(sequences.map { sequence in sequences.count { $0 < sequence } })
+        hasher.combine(records.map { $0.stage == .deferred })
         hasher.combine(elements.map(\.nanoseconds))
         hasher.combine(present.map { [$0.position, $0.listPosition] })
         hasher.combine(state.scheduler.timers.closing)

@@ -64,7 +64,7 @@ extension SlowSite {
         let text =
             switch way {
             case .inline:
-                "ran for longer than \(period), its period or the time that other timers waited for its thread, \(calls); "
+                "ran for longer than \(period), its period or the time that other timers may wait for its thread, \(calls); "
                     + "ticks are late: do less in it, or let it run elsewhere (`deliver: .queue`)"
             case .onQueue: "ran \(elsewhere) do less in it, or use a longer period or `.fixedDelay`"
             case .inTask: "ran or awaited \(elsewhere) use a longer period or `.fixedDelay`"
