@@ -253,14 +253,18 @@ import TimerKernel
 
     /// A reading of the clock takes longer than all the rest of a tick on the service's side.
     @Test func aServiceThatNobodyObservesReadsItsClockOnceLess() throws {
-        let never = try readings { _ in }
-        let observed = try readings { $0.collectsStatistics = true }
-        let observedBefore = try readings { service in
+        let never = try readings { _, _ in }
+        let observed = try readings { service, _ in service.collectsStatistics = true }
+        let observedBefore = try readings { service, alarm in
             service.collectsStatistics = true
             service.collectsStatistics = false
             let timer = try PreciseTimer.schedule(.once(after: .seconds(9)), on: service, target: log) { $0.note($1) }
             timer.collectsStatistics = true
             timer.cancel()
+            let other = try PreciseTimer.schedule(.once(after: .zero), on: service) { timer, _ in timer.cancel() }
+            other.collectsStatistics = true
+            alarm.fire()
+            #expect(other.state == .ended(.cancelled))
         }
         #expect(never == observedBefore)
         #if DEBUG
@@ -271,10 +275,10 @@ import TimerKernel
     }
 
     /// How often a service reads its clock for one tick, after it was prepared.
-    private func readings(_ prepare: (TimerService) throws -> Void) throws -> Int {
+    private func readings(_ prepare: (TimerService, ManualAlarm) throws -> Void) throws -> Int {
         let (alarm, log) = (ManualAlarm(), Log())
         let service = try TimerService(alarm: alarm)
-        try prepare(service)
+        try prepare(service, alarm)
         try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
         alarm.move(by: .seconds(1))
         let before = alarm.now

@@ -73,6 +73,21 @@ import Testing
         #expect(timers.map { $0.statistics?.ticks } == [3, nil, nil, nil, nil], "an ended timer keeps them")
     }
 
+    /// A debug build observes every service for its warnings, so a mistake shows in a release build.
+    @Test(arguments: [nil, "Bad()"]) func theTickInWhichATimerEndsItselfIsCounted(error: String?) throws {
+        struct Bad: Error {}
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { [log] timer, tick in
+            log.note(tick)
+            if log.count < 3 { return }
+            if error != nil { throw Bad() }
+            timer.cancel()
+        }
+        timer.collectsStatistics = true
+        virtual.advance(by: .seconds(5))
+        #expect(timer.hasEnded && timer.statistics?.counts == [3, 0, 3])
+        #expect(timer.lastRun?.start == log.ticks.last?.delivered && timer.lastRun?.error == error)
+    }
+
     @Test(arguments: DeliveryKind.allCases) func ticksAreCountedInEveryPlace(kind: DeliveryKind) async throws {
         let (service, place) = (try TimerService(.usual), Place(kind))
         service.collectsStatistics = true

@@ -1,0 +1,144 @@
+import Foundation
+import PreciseTimer
+import PreciseTimerFoundation
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+
+/// The newest deadline that a tick stands for, with each kind of schedule.
+struct LatestDeadlineTests {
+    typealias Schedule = PreciseTimer.Schedule
+    typealias Policy = PreciseTimer.MissedTickPolicy
+
+    private let scene = Scene()
+
+    /// Each tick after a standstill of 55 ms: its oldest and its newest deadline, in milliseconds.
+    private var spans: [String] {
+        scene.log.ticks.map { tick in
+            [tick.deadline, tick.latestDeadline].map { scene.time($0) ?? "" }.joined(separator: " to ")
+        }
+    }
+
+    private static let ten = Duration.milliseconds(10)
+    private static let each = Schedule.computed { $0.advanced(by: ten) }
+
+    @Test(
+        arguments: [
+            (.every(ten), .skip, ["10 to 50"]), (.every(ten), .delay, ["10 to 50"]),
+            (.every(ten), .catchUp(limit: 3), ["10 to 10", "20 to 20", "30 to 50"]),
+            (.every(.milliseconds(55)), .skip, ["55 to 55"]), (.every(.milliseconds(28)), .skip, ["28 to 28"]),
+            (.rate(3, per: .milliseconds(40)), .skip, ["13.333334 to 53.333334"]),
+            (.rate(3, per: .milliseconds(40)), .catchUp(limit: 2), ["13.333334 to 13.333334", "26.666667 to 53.333334"]),
+            (.every(ten, count: 1), .skip, ["10 to 50"]), (.every(ten, after: .zero, for: ten * 3), .skip, ["0 to 30"]),
+            (.once(after: ten), .skip, ["10 to 10"]), (.fixedDelay(ten), .skip, ["10 to 10"]),
+            (each, .skip, ["10 to 50"]), (each, .catchUp(limit: 2), ["10 to 10", "20 to 50"]),
+        ] as [(Schedule, Policy, [String])]
+    )
+    func itIsThatOfTheLastMissedDeadline(schedule: Schedule, policy: Policy, spans: [String]) throws {
+        try scene.timer(schedule, missed: policy)
+        scene.jump(55)
+        #expect(self.spans == spans)
+    }
+
+    /// A tick that has missed deadlines moves them all by the jitter of the oldest.
+    @Test func withAJitterItHasTheDistanceOfTheMissedDeadlines() throws {
+        for _ in 0..<20 { try scene.timer(.every(Self.ten, jitter: Self.ten)) }
+        scene.jump(55)
+        for tick in scene.log.ticks {
+            #expect(tick.deadline.duration(to: tick.latestDeadline) == Self.ten * tick.missed)
+            #expect(tick.latestDeadline <= tick.delivered)
+        }
+        #expect(scene.log.ticks.count { $0.missed >= 3 } == 20)
+    }
+
+    @Test func thatOfAnExtraTickIsTheInstantAtWhichItWasAskedFor() throws {
+        let timer = try scene.timer(.every(.seconds(1)))
+        scene.advance(5)
+        timer.fire()
+        scene.jump(50)
+        #expect(spans == ["5 to 5"])
+    }
+
+    @Test func theLastTickOfAFinishedTimerStandsForAllThatPassed() async throws {
+        let timer = try scene.timer(.every(Self.ten))
+        scene.virtual.inject(.wakeLate(by: .milliseconds(30)))
+        scene.virtual.advanceWithoutSettling(by: .milliseconds(35))
+        let finishing = Task.immediate { try await timer.finish() }
+        scene.jump(20)
+        #expect(try await finishing.value)
+        #expect(spans == ["10 to 30"])
+    }
+
+    @Test func aSlowQueueIsToldOfThoseThatPassedOnTheWay() throws {
+        let queue = SuspendedQueue()
+        try PreciseTimer.schedule(
+            .every(Self.ten),
+            on: scene.virtual.service,
+            deliver: .queue(queue.queue),
+            target: scene.log
+        ) { $0.note($1) }
+        scene.virtual.advanceWithoutSettling(by: .milliseconds(55))
+        queue.letRun()
+        queue.queue.sync {}
+        #expect(spans == ["10 to 50"])
+    }
+
+    /// After three days off, one minute after the last date.
+    @Test func theTickOfANightlyJobKnowsItsRecentDate() throws {
+        let (night, log) = (VirtualTime(clock: .wall), Log())
+        let nightly = Schedule.daily(at: DateComponents(hour: 2, minute: 30), in: .gmt)
+        try PreciseTimer.schedule(nightly, on: night.service, target: log) { $0.note($1) }
+        night.jump(by: .seconds(3 * 86_400 + 9_060))
+        let tick = try #require(log.ticks.first)
+        #expect(Date(tick.latestDeadline)?.ISO8601Format() == "2026-01-04T02:30:00Z" && tick.missed == 3)
+        #expect(tick.latestDeadline.duration(to: tick.delivered) == .seconds(60))
+    }
+
+    /// So many are not counted, and the search for the last one halves the time. The clock of a machine may start in
+    /// 1970.
+    @Test(arguments: [1, 7], [10_001, 10_002, 1_000_003, 1 << 33])
+    func ofMoreThanTenThousandComputedDeadlinesItIsExact(step: Int, seconds: Int) throws {
+        let length = UInt64(step) * 1_000_000_000
+        try scene.timer(.computed { $0.advanced(by: .nanoseconds(length - $0.nanoseconds % length)) })
+        scene.virtual.jump(by: .seconds(seconds))
+        scene.virtual.advance(by: .zero)
+        let tick = try #require(scene.log.ticks.first)
+        let latest = scene.virtual.now.nanoseconds / length * length
+        #expect(tick.latestDeadline.nanoseconds == latest)
+        #expect(tick.missed == min(10_000, Int((latest - tick.deadline.nanoseconds) / length)))
+    }
+
+    // MARK: As a value
+
+    private func tick(_ latest: Int?, delivered: Int? = nil) -> PreciseTimer.Tick {
+        PreciseTimer.Tick(
+            deadline: scene.at(10),
+            latestDeadline: latest.map(scene.at),
+            delivered: delivered.map(scene.at),
+            missed: latest == nil ? 0 : 2
+        )
+    }
+
+    @Test func aTickThatIsMadeHasOneDeadlineOrIsDeliveredAfterItsLatest() {
+        #expect(tick(nil).latestDeadline == scene.at(10) && tick(10) != tick(30))
+        #expect(tick(30).latestDeadline == scene.at(30) && tick(30).delivered == scene.at(30))
+        #expect(tick(30, delivered: 31).delivered == scene.at(31) && tick(30).lateness == .milliseconds(20))
+    }
+
+    @Test func itIsCodedIfThereIsMoreThanOneDeadline() throws {
+        for (tick, isCoded) in [(tick(nil), false), (tick(30), true)] {
+            let data = try JSONEncoder().encode(tick)
+            #expect(String(decoding: data, as: UTF8.self).contains("latestDeadline") == isCoded)
+            #expect(try JSONDecoder().decode(PreciseTimer.Tick.self, from: data) == tick)
+        }
+    }
+
+    @Test(arguments: [(5, 40), (50, 40)])
+    func oneBeforeTheDeadlineOrAfterTheDeliveryIsRefused(latest: Int, delivered: Int) throws {
+        let data = try JSONEncoder().encode(tick(30, delivered: delivered))
+        let (former, other) = (scene.at(30).nanoseconds, scene.at(latest).nanoseconds)
+        let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: "\(former)", with: "\(other)")
+        #expect(text.contains("\(other)"))
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(PreciseTimer.Tick.self, from: Data(text.utf8)) }
+    }
+}
