@@ -49,7 +49,7 @@ extension Ticked {
         missed: UInt64 = 0,
         isExtra: Bool = false
     ) {
-        due = Expiration(index: index, deadline: deadline, latest: latest, missed: missed, isExtra: isExtra)
+        due = Expiration(index: index, deadline: deadline, span: latest.map { $0 - deadline } ?? 0, missed: missed, isExtra: isExtra)
         self.timer = timer
     }
 }

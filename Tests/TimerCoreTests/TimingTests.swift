@@ -324,7 +324,7 @@ final class TimingTests {
 }
 
 private func due(_ index: UInt64, _ deadline: UInt64, _ latest: UInt64? = nil, missed: UInt64 = 0) -> Expiration {
-    Expiration(index: index, deadline: deadline, latest: latest, missed: missed)
+    Expiration(index: index, deadline: deadline, span: latest.map { $0 - deadline } ?? 0, missed: missed)
 }
 
 private func computed(_ index: UInt64, _ deadline: UInt64) -> Expiration {

@@ -173,12 +173,10 @@
     /// passed at `now`. Returns nil if the timer must not tick, because it has ended, is paused, or was rescheduled to
     /// a later deadline. The caller must call ``putBack(_:decidedAt:byHop:now:)`` in either case; before that, a first
     /// due timer without a tick must be sent. Constant time.
-    package mutating func begin(_ timer: Timer, at now: UInt64) -> Expiration? {
+    @inline(__always) package mutating func begin(_ timer: Timer, at now: UInt64) -> Expiration? {
         let isFirst = timer.stage == .queued
         assert(isFirst || timer.stage == .dispatched, "a timer that begins is due, or on its way")
         if timer.hasEnded || timer.timing.isPaused || timers.mustEnd(timer) { return nil }
-        // The clock may have been set back while the timer was on its way.
-        if !isFirst { timer.timing.bringExtraForward(to: now) }
         guard let expiration = timer.timing.takeTick(at: now) else { return nil }
         if isFirst, unsafe firing == nil {
             timer.stage = .firing
@@ -191,9 +189,14 @@
         return expiration
     }
 
+    /// The same for a timer that was sent, and has arrived where its handler runs. The clock may have been set back since.
+    package mutating func arrive(_ timer: Timer, at now: UInt64) -> Expiration? {
+        timer.timing.bringExtraForward(to: now)
+        return begin(timer, at: now)
+    }
+
     /// Ends a delivery whose tick was decided on as of an instant. `now` matters only to a timer that counts from the
-    /// return of its handler, and to one that a hop delivered and that was asked for an extra tick. Afterwards the timer
-    /// waits or is idle, or it is on its way again.
+    /// return of its handler. Afterwards the timer waits or is idle, or it is on its way again.
     ///
     /// A timer that catches up continues with the next of its late deadlines, either by the same hop or, without a
     /// hop, in its turn in the same round. A round has a limited number of such turns; after that, other timers that
@@ -230,7 +233,6 @@
             repeats -= 1
             push(Element(timer, at: timer.timing.lastInstant))
         } else {
-            if byHop { timer.timing.bringExtraForward(to: now) }
             return enqueue(timer)
         }
         return .leave

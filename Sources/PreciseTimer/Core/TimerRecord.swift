@@ -68,8 +68,8 @@ package struct Expiration: Hashable, Sendable {
     package let index: UInt64
     /// That deadline, the oldest that has had no tick.
     package let deadline: UInt64
-    /// The latest deadline that had passed as well.
-    package let latest: UInt64
+    /// How much later the latest deadline is that had passed as well, in nanoseconds.
+    package let span: UInt64
     /// How many deadlines were missed, or one of the two marks below.
     private let count: UInt64
     private static var extra: UInt64 { .max }
@@ -83,18 +83,18 @@ package struct Expiration: Hashable, Sendable {
     /// Whether the next deadline must be computed before the tick is delivered (``Repetition/computed``).
     package var isComputed: Bool { count == Self.computed }
 
-    /// The facts of a tick; without a latest deadline, there is only one.
+    /// The facts of a tick.
     package init(
         index: UInt64,
         deadline: UInt64,
-        latest: UInt64? = nil,
+        span: UInt64 = 0,
         missed: UInt64 = 0,
         isExtra: Bool = false,
         isComputed: Bool = false
     ) {
         self.index = index
         self.deadline = deadline
-        self.latest = latest ?? deadline
+        self.span = span
         count = isExtra ? Self.extra : isComputed ? Self.computed : min(missed, Self.computed - 1)
     }
 }

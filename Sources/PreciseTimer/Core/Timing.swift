@@ -321,7 +321,7 @@ package struct Timing: ~Copyable {
     }
 
     /// Takes the tick for the oldest deadline that has passed at `now`; nil if no deadline has passed.
-    package mutating func takeTick(at now: UInt64) -> Expiration? {
+    @inline(__always) package mutating func takeTick(at now: UInt64) -> Expiration? {
         if let rare { return takeTick(at: now, by: rare) }
         if deadline > now || deadline == .max { return nil }
         guard isPeriodic else {
@@ -332,15 +332,15 @@ package struct Timing: ~Copyable {
         }
         // Nearly every timer takes this path. The deadlines are exact: they are whole numbers of nanoseconds apart.
         let missed = now - deadline < length ? 0 : (now - deadline) / length
-        let latest = deadline + missed &* length
-        let tick = Expiration(index: index, deadline: deadline, latest: latest, missed: missed)
+        let span = missed &* length
+        let tick = Expiration(index: index, deadline: deadline, span: span, missed: missed)
         index = missed < .max - index ? index + missed + 1 : .max
-        let (next, isTooLate) = latest.addingReportingOverflow(length)
+        let (next, isTooLate) = (deadline + span).addingReportingOverflow(length)
         deadline = isTooLate ? .max : next
         return tick
     }
 
-    private mutating func takeTick(at now: UInt64, by rare: Rare) -> Expiration? {
+    @inline(never) private mutating func takeTick(at now: UInt64, by rare: Rare) -> Expiration? {
         let isExtraDue = rare.extra <= now && rare.extra != .max
         // What had passed when the timer was finished has passed, even if the clock was set back since.
         let now = isFinishing ? max(now, rare.end) : now
@@ -361,7 +361,8 @@ package struct Timing: ~Copyable {
             // The deadlines that this tick stands for are moved by the jitter of the oldest, but not beyond the end.
             if missed > 0 { latest = min(grid.deadline(step).saturatingAdding(rare.offset), rare.end) }
         }
-        let tick = Expiration(index: index, deadline: due, latest: latest, missed: missed, isComputed: isComputed)
+        let span = latest - due
+        let tick = Expiration(index: index, deadline: due, span: span, missed: missed, isComputed: isComputed)
         index = index.saturatingAdding(missed).saturatingAdding(1)
         if rare.remaining != .max { rare.remaining -= 1 }
         guard let grid, rare.remaining > 0 else {

@@ -31,7 +31,7 @@ extension ServiceState {
 
     /// The step after another one: puts back the timer that was just called, if any, finds the first one that is due,
     /// and decides on its tick.
-    mutating func step(
+    @inline(__always) mutating func step(
         _ epoch: Int,
         at woke: TimerInstant,
         after last: borrowing Step,
@@ -63,7 +63,7 @@ extension ServiceState {
     /// later deadline; a timer that goes on is then back in the queue.
     mutating func begin(_ record: Record, at instant: TimerInstant, by runner: Runner) -> Expiration? {
         if let observer, observer.isAwake { observer.hopArrived(at: instant.nanoseconds) }
-        if let expiration = scheduler.begin(record, at: instant.nanoseconds) {
+        if let expiration = scheduler.arrive(record, at: instant.nanoseconds) {
             record.user.runner = runner
             return expiration
         }
@@ -87,13 +87,14 @@ extension ServiceState {
     ) {
         record.user.runner = .nobody
         if let delivered {
-            record.user.ticks += 1
+            record.user.ticks &+= 1
             record.user.lastLateness = delivered.lateness
         } else {
             end(record, record.endingIfTargetIsGone, sparesTask: true)
         }
         // The clock is read only for a timer whose next tick depends on it.
         let now = record.countsFromReturn || byHop && record.timing.hasExtra ? self.now ?? instant : instant
+        if byHop { record.timing.bringExtraForward(to: now.nanoseconds) }
         let order = scheduler.putBack(record, decidedAt: instant.nanoseconds, byHop: byHop, now: now.nanoseconds)
         if observer != nil, let delivered { observe(record, delivered, woke: (woke ?? instant).nanoseconds) }
         if order == nil || record.hasEnded || record.user.isAwaited { return concludeDelivery(of: record, order) }

@@ -12,7 +12,7 @@ extension PreciseTimer {
         /// The newest deadline that the tick stands for: ``deadline`` itself, or the last one of the ``missed``. After
         /// three days off, the one tick of a nightly job has the oldest date as its ``deadline``, and this morning's
         /// here.
-        public var latestDeadline: TimerInstant { latest ?? deadline }
+        public let latestDeadline: TimerInstant
         /// Whether the tick was asked for with ``PreciseTimer/fire()`` or ``PreciseTimer/finish(within:)``, and stands
         /// for no deadline. Over all other ticks, the sum of 1 + ``missed`` is the number of deadlines, exactly.
         public let isExtra: Bool
@@ -22,8 +22,6 @@ extension PreciseTimer {
         public let delivered: TimerInstant
         /// How many later deadlines had passed as well and get no tick.
         public let missed: Int
-        /// The last one of these; nil if there is none.
-        let latest: TimerInstant?
 
         /// How long after its deadline the tick was delivered. Never negative.
         public var lateness: Duration { deadline.duration(to: delivered) }
@@ -61,7 +59,7 @@ extension PreciseTimer {
             precondition(latest <= delivered && woke <= delivered, "a tick is delivered after all its deadlines")
             self.index = index
             self.deadline = deadline
-            self.latest = latest == deadline ? nil : latest
+            self.latestDeadline = latest
             self.woke = woke
             self.delivered = delivered
             self.missed = missed
@@ -72,8 +70,7 @@ extension PreciseTimer {
 
 extension PreciseTimer.Tick: Codable {
     private enum CodingKeys: String, CodingKey {
-        case index, deadline, isExtra, woke, delivered, missed
-        case latest = "latestDeadline"
+        case index, deadline, latestDeadline, isExtra, woke, delivered, missed
     }
 
     /// Decodes a tick. Refuses instants in another order than that of a tick, or of different clocks.
@@ -81,7 +78,7 @@ extension PreciseTimer.Tick: Codable {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         index = Int(clamping: try values.decode(UInt64.self, forKey: .index))
         deadline = try values.decode(TimerInstant.self, forKey: .deadline)
-        latest = try values.decodeIfPresent(TimerInstant.self, forKey: .latest)
+        latestDeadline = try values.decodeIfPresent(TimerInstant.self, forKey: .latestDeadline) ?? deadline
         isExtra = try values.decodeIfPresent(Bool.self, forKey: .isExtra) ?? false
         woke = try values.decode(TimerInstant.self, forKey: .woke)
         delivered = try values.decode(TimerInstant.self, forKey: .delivered)

@@ -72,7 +72,7 @@ import TimerKernel
     }
     record.awaitReturn(wait)
     _ = world.state.stop(epoch: nil, answering: error)
-    let delivered = DeliveredTick(expiration: tick, lateness: 0)
+    let delivered = DeliveredTick(tick, lateness: 0)
     _ = world.state.step(1, at: woke, after: .call(record, tick), delivered, by: runner)
     let tellsCaller = world.state.teardown.rare != nil
     _ = world.state.endBatch(.serviceShutDown, error)

@@ -156,7 +156,7 @@ extension SmallWorld {
     }
 
     private func finish(_ timer: SmallTimer, _ delivery: Delivery, wasDelivered: Bool, by thread: Int) {
-        let delivered = wasDelivered ? DeliveredTick(expiration: delivery.tick, lateness: 0) : nil
+        let delivered = wasDelivered ? DeliveredTick(delivery.tick, lateness: 0) : nil
         let (record, instant) = (timer.record, delivery.instant)
         timer.finish(decidedAt: instant, now: state.alarm == nil ? instant : now)
         defer { if !wasDelivered, !record.hasEnded { breaks("timer \(timer.name) goes on without a target") } }

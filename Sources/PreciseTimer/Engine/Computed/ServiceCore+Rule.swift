@@ -75,7 +75,8 @@ extension ServiceCore {
             recomputeIfOutdated(record)
         }
         if locked(inForkedChild: false, { _ in record.hasEnded }) { return nil }
-        return Expiration(index: expiration.index, deadline: expiration.deadline, latest: latest, missed: missed)
+        let (oldest, span) = (expiration.deadline, latest - expiration.deadline)
+        return Expiration(index: expiration.index, deadline: oldest, span: span, missed: missed)
     }
 
     /// The wall clock was set, or the time zone may have changed. Whoever is computing a deadline of the timer at this

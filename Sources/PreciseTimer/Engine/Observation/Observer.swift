@@ -77,15 +77,15 @@ final class Observer {
         var run = run
         if let steps {
             // As of its delivery: a step after that is in the time of its handler.
-            run.isAfterStep = delivered.expiration.deadline < steps.latest
+            run.isAfterStep = delivered.deadline < steps.latest
             run.hasStep = steps.check(now)
         }
         if let own = record.rare?.counts {
             own.count(delivered, run)
             own.noteRun(delivered, run)
             // Lateness up to the last instant was asked for. An extra tick was not waited for.
-            let lastInstant = record.timing.lastInstant(of: delivered.expiration.deadline)
-            if !run.isAfterStep, !delivered.expiration.isExtra, delivered.expiration.deadline <= woke {
+            let lastInstant = record.timing.lastInstant(of: delivered.deadline)
+            if !run.isAfterStep, !delivered.isExtra, delivered.deadline <= woke {
                 own.countWakeUp(time: withoutSteps(lastInstant), lateness: woke - min(woke, lastInstant))
             }
         }

@@ -48,12 +48,12 @@ final class TickCounts {
 
     /// Counts a tick.
     @inline(__always) func count(_ delivered: DeliveredTick, _ run: Run) {
-        let missed = delivered.expiration.missed
+        let missed = delivered.missed
         if missed > 0 { numbers.missed = numbers.missed.saturatingAdding(missed) }
         if run.isAfterStep {
             numbers.afterStep &+= 1
         } else if numbers.lateness.add(delivered.lateness) {
-            numbers.longestSince = delivered.expiration.deadline
+            numbers.longestSince = delivered.deadline
         }
         if run.hasHandler, !run.hasStep { numbers.handlerTime.add(run.time) }
     }

@@ -57,7 +57,7 @@ struct Hop: Sendable {
         let now = alarm.now
         guard let expiration = core.begin(self, at: now) else { return (nil, false) }
         let tick = PreciseTimer.Tick(expiration, woke: woke, delivered: alarm.now)
-        let delivered = DeliveredTick(expiration: expiration, lateness: tick.nanosecondsLate)
+        let delivered = DeliveredTick(expiration, lateness: tick.nanosecondsLate)
         return (tick, core.conclude(self, decidedAt: now, delivered))
     }
 }
@@ -94,12 +94,22 @@ enum Destination: Sendable {
 
 /// A tick that a handler or a consumer has received.
 struct DeliveredTick {
-    let expiration: Expiration
+    /// Its deadline, in nanoseconds on the service's clock.
+    let deadline: UInt64
     /// How late it was, in nanoseconds.
     let lateness: UInt64
+    /// How many later deadlines it stands for.
+    let missed: UInt64
+    /// Whether it was asked for.
+    let isExtra: Bool
+
+    @inline(__always) init(_ expiration: Expiration, lateness: UInt64) {
+        (deadline, missed, isExtra) = (expiration.deadline, expiration.missed, expiration.isExtra)
+        self.lateness = lateness
+    }
 
     /// When the handler was called, in nanoseconds on the service's clock.
-    var instant: UInt64 { expiration.deadline &+ lateness }
+    var instant: UInt64 { deadline &+ lateness }
 }
 
 extension PreciseTimer.Tick {
@@ -111,9 +121,9 @@ extension PreciseTimer.Tick {
         deadline = TimerInstant(nanoseconds: expiration.deadline, clock: clock)
         self.woke = TimerInstant(nanoseconds: woke, clock: clock)
         // A wall clock may have been set back in between.
-        self.delivered = TimerInstant(nanoseconds: max(delivered.nanoseconds, woke, expiration.latest), clock: clock)
-        latest =
-            expiration.latest == expiration.deadline ? nil : TimerInstant(nanoseconds: expiration.latest, clock: clock)
+        let latest = expiration.deadline &+ expiration.span
+        self.delivered = TimerInstant(nanoseconds: max(max(delivered.nanoseconds, woke), latest), clock: clock)
+        latestDeadline = TimerInstant(nanoseconds: latest, clock: clock)
         missed = Int(clamping: expiration.missed)
         isExtra = expiration.isExtra
     }

@@ -130,7 +130,7 @@ extension Record {
         // The clock is read last, when all else is ready for the call.
         let tick = PreciseTimer.Tick(expiration, woke: woke, delivered: alarm.now(notBefore: woke))
         do { try call(target, tick) } catch { core.handlerThrew(error, record: self, target) }
-        return DeliveredTick(expiration: expiration, lateness: tick.nanosecondsLate)
+        return DeliveredTick(expiration, lateness: tick.nanosecondsLate)
     }
 
     /// Calls the handler in a task, on its actor if it has one. Returns no delivered tick, without a call, if the
@@ -143,7 +143,7 @@ extension Record {
         as identity: TaskDelivery
     ) async -> (DeliveredTick?, HandlerFailure?) {
         let tick = PreciseTimer.Tick(expiration, woke: woke, delivered: alarm.now)
-        let delivered = DeliveredTick(expiration: expiration, lateness: tick.nanosecondsLate)
+        let delivered = DeliveredTick(expiration, lateness: tick.nanosecondsLate)
         return await TaskDelivery.$current.withValue(identity) {
             guard let target = user.target, let handler = user.handler else { return (nil, nil) }
             return (delivered, await handler.callInTask(actor, target, tick))
