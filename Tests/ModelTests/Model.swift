@@ -148,9 +148,10 @@ extension Model {
     var nextWakeTime: UInt64? {
         // Of several deferred timers the first one counts: the alarm fires at once.
         let waiting = pending.compactMap { timers[$0] }.filter { $0.isWaiting && $0.next ?? .max != .max }
-        let firsts = [true, false].compactMap { isDeferred in
-            waiting.filter { $0.isDeferred == isDeferred }.min { $0.place < $1.place }
-        }
+        let firsts = [true, false]
+            .compactMap { isDeferred in
+                waiting.filter { $0.isDeferred == isDeferred }.min { $0.place < $1.place }
+            }
         return firsts.compactMap { timer in timer.lastInstant.map { min(timer.place.instant, $0) } }.min()
     }
 

@@ -49,7 +49,8 @@ extension Ticked {
         missed: UInt64 = 0,
         isExtra: Bool = false
     ) {
-        due = Expiration(index: index, deadline: deadline, span: latest.map { $0 - deadline } ?? 0, missed: missed, isExtra: isExtra)
+        let span = latest.map { $0 - deadline } ?? 0
+        due = Expiration(index: index, deadline: deadline, span: span, missed: missed, isExtra: isExtra)
         self.timer = timer
     }
 }

@@ -317,16 +317,18 @@
     /// Takes a timer that must not wait any more, or not yet, out of the queue, and queues one that must. Returns its
     /// last instant; `.max` if it does not wait.
     @discardableResult mutating func requeue(_ timer: Timer, keepsTurn: Bool = false) -> UInt64 {
-        let (deadline, lastInstant) = (timer.timing.nextDeadline, timer.timing.lastInstant)
+        let (deadline, lastInstant) = timer.timing.span
         if deadline == .max || timer.timing.isPaused || timers.mustEnd(timer) {
             dequeue(timer)
             return .max
         }
-        if !keepsTurn, deadline <= round ?? 0 || timer.timing.hasExtra {
+        if timer.timing.hasExtra || round.map({ deadline <= $0 }) ?? false, !keepsTurn {
             dequeue(timer)
             let sequence = round == nil ? timer.sequence : takeSequence()
             deferred.push(Element(timer, at: max(lastInstant, round ?? 0), sequence: sequence))
             timer.stage = .deferred
+        } else if timer.stage == .idle {
+            push(Element(timer, at: lastInstant))
         } else if timer.stage == .queued {
             waiting.hasten(to: Element(timer, at: lastInstant))
         } else {

@@ -29,10 +29,10 @@
     package final var isAdded: Bool { listPosition >= 0 }
 
     /// Whether a tick is on its way to the handler, or the handler is running.
-    package final var isInDelivery: Bool { stage.rawValue >= Stage.firing.rawValue }
+    package final var isInDelivery: Bool { stage.rawValue >= Stage.dispatched.rawValue }
 
     /// Whether the handler is running.
-    @inline(__always) package final var isInHandler: Bool { stage == .firing || stage == .running }
+    @inline(__always) package final var isInHandler: Bool { stage.rawValue >= Stage.firing.rawValue }
 
     /// Whether the next deadline is counted from the return of the handler. The timing of a timer that has ended
     /// stays as it is: who finalizes it reads it without a lock.
@@ -47,11 +47,11 @@ package enum Stage: UInt8, Sendable {
     case queued
     /// It is due, or was asked for an extra tick, and waits for the next round.
     case deferred
+    /// It is due, and its tick is on its way to its handler.
+    case dispatched
     /// It is in its handler, which the round calls itself. It keeps its position in the queue meanwhile, unless it
     /// ends, or a round within that handler meets it there.
     case firing
-    /// It is due, and its tick is on its way to its handler.
-    case dispatched
     /// It is in its handler, which is called elsewhere or by an outer round, and in no queue.
     case running
 }

@@ -159,6 +159,12 @@ package struct Timing: ~Copyable {
     /// tolerance.
     package var lastInstant: UInt64 { min(lastInstant(of: deadline), extra) }
 
+    /// ``nextDeadline`` and ``lastInstant``.
+    @inline(__always) var span: (next: UInt64, last: UInt64) {
+        guard let rare else { return (deadline, lastInstant(of: deadline)) }
+        return (min(deadline, rare.extra), min(lastInstant(of: deadline), rare.extra))
+    }
+
     /// The last instant at which the tick of a deadline may come; saturates below `.max`, which is never.
     @inline(__always) func lastInstant(of deadline: UInt64) -> UInt64 {
         // Nearly every timer takes this path.

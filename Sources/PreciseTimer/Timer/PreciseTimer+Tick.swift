@@ -88,6 +88,18 @@ extension PreciseTimer.Tick: Codable {
         let order = "the instants of a tick are of one clock, the deadline is the first, and the delivery the last"
         throw DecodingError.dataCorruptedError(forKey: .delivered, in: values, debugDescription: order)
     }
+
+    /// Encodes a tick. The newest deadline is left out if it is the only one.
+    public func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: CodingKeys.self)
+        try values.encode(index, forKey: .index)
+        try values.encode(deadline, forKey: .deadline)
+        if latestDeadline != deadline { try values.encode(latestDeadline, forKey: .latestDeadline) }
+        try values.encode(isExtra, forKey: .isExtra)
+        try values.encode(woke, forKey: .woke)
+        try values.encode(delivered, forKey: .delivered)
+        try values.encode(missed, forKey: .missed)
+    }
 }
 
 extension PreciseTimer {

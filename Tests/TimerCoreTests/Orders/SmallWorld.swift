@@ -285,7 +285,8 @@ final class SmallWorld: World {
         let records = timers.map(\.record)
         let waiting = records.filter { $0.stage == .queued || $0.stage == .firing && $0.position >= 0 }
         let deferred = records.filter { $0.stage == .deferred }
-        let elements = waiting.map { state.scheduler.waiting.element(of: $0) }
+        let elements =
+            waiting.map { state.scheduler.waiting.element(of: $0) }
             + deferred.map { state.scheduler.deferred.element(of: $0) }
         let present = records.filter { !$0.hasEnded }
         let sequences = present.map(\.sequence) + elements.map(\.sequence) + [state.scheduler.firstDeferred]
