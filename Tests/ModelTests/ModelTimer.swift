@@ -79,8 +79,8 @@ struct ModelTimer {
     /// Whether it waits for the next round, and not for an instant.
     var isDeferred: Bool { deferral != nil || extra != nil }
 
-    /// Takes its place in line, during a round at an instant or between rounds. A timer that is due in the round, or was
-    /// asked for an extra tick, waits for the next one, behind the others.
+    /// Takes its place in line, during a round at an instant or between rounds. A timer that is due in the round, or
+    /// was asked for an extra tick, waits for the next one, behind the others.
     mutating func queue(during round: UInt64?, keepsTurn: Bool, behind order: () -> Int) {
         let own: Place = (lastInstant ?? .max, self.order)
         if let round, !keepsTurn, isWaiting, let next, next <= round || extra != nil {

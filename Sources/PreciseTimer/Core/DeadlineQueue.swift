@@ -2,10 +2,10 @@
 /// timer its position.
 ///
 /// The order is (instant, sequence): of two equal instants, the one that was scheduled first comes first. A timer that
-/// was postponed may stand too early, and is moved when it comes out. One that was deferred has a number of its own. Nodes of
-/// four children halve the depth of a binary heap, and the children lie side by side (after D. B. Johnson, "Priority
-/// queues with update and finding minimum spanning trees", 1975). Each timer knows its position in the heap, so
-/// removal takes logarithmic time and no cancelled timer stays in the queue.
+/// was postponed may stand too early, and is moved when it comes out. One that was deferred has a number of its own.
+/// Nodes of four children halve the depth of a binary heap, and the children lie side by side (after D. B. Johnson,
+/// "Priority queues with update and finding minimum spanning trees", 1975). Each timer knows its position in the heap,
+/// so removal takes logarithmic time and no cancelled timer stays in the queue.
 ///
 /// Two invariants hold: no element comes before its parent, and a timer's position is that of its element.
 package struct DeadlineQueue: ~Copyable {

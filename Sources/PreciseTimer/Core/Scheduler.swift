@@ -189,7 +189,7 @@
         return expiration
     }
 
-    /// The same for a timer that was sent, and has arrived where its handler runs. The clock may have been set back since.
+    /// The same for a timer that has arrived where its handler runs. The clock may have been set back on the way.
     package mutating func arrive(_ timer: Timer, at now: UInt64) -> Expiration? {
         timer.timing.bringExtraForward(to: now)
         return begin(timer, at: now)
@@ -308,8 +308,8 @@
         return nextSequence
     }
 
-    /// Queues a timer, unless it is in delivery. One that comes due during a round, or was asked for an extra tick, waits
-    /// for the next round, unless it keeps its turn.
+    /// Queues a timer, unless it is in delivery. One that comes due during a round, or was asked for an extra tick,
+    /// waits for the next round, unless it keeps its turn.
     mutating func enqueue(_ timer: Timer, keepsTurn: Bool = false) -> AlarmOrder {
         orderIfEarlier(timer.isInDelivery ? .max : requeue(timer, keepsTurn: keepsTurn))
     }

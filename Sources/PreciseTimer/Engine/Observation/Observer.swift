@@ -43,8 +43,8 @@ final class Observer {
     /// A hop has arrived: its tick is decided now.
     func hopArrived(at now: UInt64) { _ = steps?.check(now) }
 
-    /// A timer was delivered a tick, and its handler has returned by now. Returns the handler's time if it may have been
-    /// slow; otherwise 0.
+    /// A timer was delivered a tick, and its handler has returned by now. Returns the handler's time if that may have
+    /// been slow; otherwise 0.
     @inline(__always) func delivered(
         _ record: Record,
         _ delivered: DeliveredTick,

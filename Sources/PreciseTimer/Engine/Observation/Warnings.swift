@@ -64,8 +64,8 @@ extension SlowSite {
         let text =
             switch way {
             case .inline:
-                "ran for longer than \(period), its period or the time that other timers may wait for its thread, \(calls); "
-                    + "ticks are late: do less in it, or let it run elsewhere (`deliver: .queue`)"
+                "ran for longer than \(period), its period or the time that other timers may wait for its thread, "
+                    + "\(calls); ticks are late: do less in it, or let it run elsewhere (`deliver: .queue`)"
             case .onQueue: "ran \(elsewhere) do less in it, or use a longer period or `.fixedDelay`"
             case .inTask: "ran or awaited \(elsewhere) use a longer period or `.fixedDelay`"
             }

@@ -87,9 +87,9 @@ extension ServiceState {
         case suspect(limps: Bool)
     }
 
-    /// Adds a check of the alarm, and sets a late alarm anew, unless it is silent: overdue for the same instant for five
-    /// seconds and at six checks in a row, with no round in progress. The time is in nanoseconds, on a clock that cannot
-    /// be set.
+    /// Adds a check of the alarm, and sets a late alarm anew, unless it is silent: overdue for the same instant for
+    /// five seconds and at six checks in a row, with no round in progress. The time is in nanoseconds, on a clock that
+    /// cannot be set.
     ///
     /// From one check to the next, the calling thread sleeps. So if it finds the alarm silent, timers of the kernel
     /// have expired that it had set just after the alarm.
@@ -103,8 +103,8 @@ extension ServiceState {
         return setAnew(alarm, instant).map { .failed($0) } ?? .fine
     }
 
-    /// Returns the failure of an alarm that was found silent or limping. If something may hold it up, sets it anew. Does
-    /// nothing if it has fired meanwhile.
+    /// Returns the failure of an alarm that was found silent or limping. If something may hold it up, sets it anew.
+    /// Does nothing if it has fired meanwhile.
     fileprivate mutating func judgeAlarm(heldUpBy holdUp: HoldUp?, limps: Bool, at now: UInt64) -> Teardown.Failure? {
         guard let alarm, let instant = supervision.watchdog?.overdue,
             scheduler.overdue(at: alarm.now.nanoseconds) == instant
