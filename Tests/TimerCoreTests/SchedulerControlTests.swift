@@ -34,6 +34,20 @@ final class SchedulerControlTests {
         #expect(scheduler.finish(paused, at: 9) == nil, "not while it is paused")
     }
 
+    /// Whatever the clock shows by then.
+    @Test(arguments: [(40, 40), (150, 100)] as [(now: UInt64, alarm: UInt64)])
+    func theAlarmFiresAtOnceForADeferredTimer(clock: (now: UInt64, alarm: UInt64)) {
+        let timer = scheduler.add(onDemand).timer
+        scheduler.beginRound(at: 100)
+        _ = scheduler.reschedule(timer, on: once(at: 100))
+        #expect(scheduler.firstDue() == nil && scheduler.endRound(at: clock.now) == .set(clock.alarm))
+    }
+
+    @Test func aRoundAtTheEndOfTimeEnds() {
+        scheduler.beginRound(at: .max)
+        #expect(scheduler.firstDue() == nil && !scheduler.hasDue)
+    }
+
     /// Both came due during a round. The first one in the order of scheduling has the later last instant.
     @Test(arguments: [true, false]) func ofTwoDeferredTimersEitherMayEndBeforeTheAlarmFires(endsFirst: Bool) {
         let (first, second) = (scheduler.add(onDemand).timer, scheduler.add(onDemand).timer)

@@ -317,7 +317,7 @@
     /// Takes a timer that must not wait any more, or not yet, out of the queue, and queues one that must. Returns its
     /// last instant; `.max` if it does not wait.
     @discardableResult mutating func requeue(_ timer: Timer, keepsTurn: Bool = false) -> UInt64 {
-        let (deadline, lastInstant) = timer.timing.span
+        let (deadline, lastInstant) = timer.timing.window
         if deadline == .max || timer.timing.isPaused || timers.mustEnd(timer) {
             dequeue(timer)
             return .max

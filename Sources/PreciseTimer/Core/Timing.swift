@@ -159,8 +159,8 @@ package struct Timing: ~Copyable {
     /// tolerance.
     package var lastInstant: UInt64 { min(lastInstant(of: deadline), extra) }
 
-    /// ``nextDeadline`` and ``lastInstant``.
-    @inline(__always) var span: (next: UInt64, last: UInt64) {
+    /// ``nextDeadline`` and ``lastInstant``, with one look at the rare part.
+    @inline(__always) var window: (deadline: UInt64, lastInstant: UInt64) {
         guard let rare else { return (deadline, lastInstant(of: deadline)) }
         return (min(deadline, rare.extra), min(lastInstant(of: deadline), rare.extra))
     }

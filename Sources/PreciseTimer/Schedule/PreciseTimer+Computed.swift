@@ -18,7 +18,8 @@ extension PreciseTimer.Schedule {
     /// - One tick counts at most 10,000 missed deadlines, however many have passed.
     /// - After a step back, the deadlines that come again tick again, unless the clock is then at most a minute before
     ///   the latest deadline that had a tick.
-    /// - ``PreciseTimer/reschedule(_:)`` accepts such a schedule only for a timer that began with one.
+    /// - ``PreciseTimer/reschedule(_:)`` accepts such a schedule only for a timer that began with one. It first asks
+    ///   the function whether it has the deadline of the latest tick, too: if so, that one does not tick twice.
     ///
     /// Under ``PreciseTimer/MissedTickPolicy/delay``, late ticks are merged as under
     /// ``PreciseTimer/MissedTickPolicy/skip``: there is no grid that could be moved. Schedules are equal if they
