@@ -113,10 +113,11 @@ struct LatestDeadlineTests {
     @Test(arguments: [1, 3, 7, 8].map { $0 << 20 }) func itIsExactIfTheDeadlinesThinOut(end: UInt64) throws {
         let (second, scene) = (UInt64(1_000_000_000), scene)
         let start = scene.virtual.now.nanoseconds
-        try scene.timer(.computed { instant in
+        let schedule = Schedule.computed { instant in
             let next = (instant.nanoseconds - start) / second + 1
             return TimerInstant(nanoseconds: start + (next <= end ? next : 1 << 24) * second)
-        })
+        }
+        try scene.timer(schedule)
         scene.virtual.jump(by: .seconds(8 << 20))
         let tick = try #require(scene.log.ticks.first)
         #expect(tick.latestDeadline == scene.at(Int(end) * 1_000) && tick.missed == 10_000)

@@ -89,14 +89,6 @@ package enum Poll {
 }
 
 #if os(Linux) && !KQUEUE
-extension Poll {
-    /// Lets a timerfd on the suspending clock expire only after some time. Returns whether that was possible.
-    package static func delayExpiry(of descriptor: CInt, by delay: Duration) -> Bool {
-        let instant = TimerClock.suspending.now.advanced(by: delay)
-        return timer_set(descriptor, 0, timespec(nanoseconds: instant.nanoseconds)) == 0
-    }
-}
-
 /// An epoll that tells of each expiry once, to one of the threads that wait for it.
 package final class EdgeTriggeredLoop: Sendable {
     private let epoll = epoll_create1(0)
