@@ -1,3 +1,4 @@
+internal import CTimerKernel
 internal import Glibc
 internal import TimerKernel
 

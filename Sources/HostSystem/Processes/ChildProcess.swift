@@ -61,7 +61,7 @@ package struct ChildProcess: ~Copyable {
         defer { while let text = unsafe texts.popLast() { unsafe free(text) } }
         unsafe texts.append(nil)
         var id: pid_t = 0
-        let failure = unsafe posix_spawn(&id, path, &actions, &attributes, texts, environ)
+        let failure = unsafe posix_spawn(&id, path, &actions, &attributes, texts, Glibc.environ)
         if failure != 0 { throw SystemError("starting \(path)", Errno(failure)) }
         return id
     }
