@@ -14,6 +14,8 @@ package final class VirtualAlarm: SteppingAlarm {
         /// When the service next sweeps for released targets.
         var nextSweep: UInt64 = 1_000_000_000
         var deadline: TimerInstant?
+        /// The sum of the steps since the deadline came: it stays so, as in a kernel.
+        var stepsSinceDeadline = Duration.zero
         /// Nanoseconds from the deadline to the next one; nil without a repetition.
         var period: UInt64?
         var onFire: (@Sendable () -> Void)?
@@ -36,6 +38,7 @@ package final class VirtualAlarm: SteppingAlarm {
         /// Keeps the setting that a firing leaves: no deadline, or the first instant of the repetition that is still
         /// to come.
         mutating func useUpDeadline() {
+            stepsSinceDeadline = .zero
             guard let period, let deadline else {
                 self.deadline = nil
                 return
@@ -52,7 +55,7 @@ package final class VirtualAlarm: SteppingAlarm {
         /// The same, which is negative if the time to fire has passed.
         private var timeToFiring: Int128? {
             guard onFire != nil, let deadline, !deadline.isNever else { return nil }
-            return (now.duration(to: deadline) + wakeError).exactNanoseconds
+            return (now.duration(to: deadline) + stepsSinceDeadline + wakeError).exactNanoseconds
         }
 
         /// The next event up to an end, in the order of time. If a handler moved time past the end, the events before
@@ -98,15 +101,13 @@ package final class VirtualAlarm: SteppingAlarm {
 
     package func set(_ deadline: TimerInstant?) {
         state.withLock { state in
-            state.deadline = deadline
-            state.period = nil
+            (state.deadline, state.stepsSinceDeadline, state.period) = (deadline, .zero, nil)
         }
     }
 
     package func set(_ first: TimerInstant, every period: UInt64) -> Bool {
         state.withLock { state in
-            state.deadline = first
-            state.period = period > 0 ? period : nil
+            (state.deadline, state.stepsSinceDeadline, state.period) = (first, .zero, period > 0 ? period : nil)
         }
         return period > 0
     }
@@ -229,9 +230,8 @@ package final class VirtualAlarm: SteppingAlarm {
             case .wakeEarly(let lead): state.wakeError -= lead
             case .stall(let length): state.pass(UInt64(clamping: length.exactNanoseconds))
             case .stepClock(let step):
-                // A deadline that has come stays so, as in a kernel.
-                if let deadline = state.deadline, deadline <= state.now {
-                    state.deadline = deadline.advanced(by: step)
+                if let deadline = state.deadline, state.now.duration(to: deadline) + state.stepsSinceDeadline <= .zero {
+                    state.stepsSinceDeadline += step
                 }
                 state.now = state.now.advanced(by: step)
                 state.steps &+= Int64(clamping: step.exactNanoseconds)

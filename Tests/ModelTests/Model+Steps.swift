@@ -30,7 +30,7 @@ extension Model {
             if let target = targets.removeValue(forKey: number), !isHeldByHandler(target) { die(target) }
         case .shutDown: shutDown()
         case .renew:
-            (now, elapsed, nextSweep, armed) = (start.nanoseconds, 0, 1_000_000_000, nil)
+            (now, elapsed, nextSweep, armed, stepsSinceArmed) = (start.nanoseconds, 0, 1_000_000_000, nil, 0)
             (wakeError, faults, isShutDown) = (0, [], false)
         case .advance(let length):
             advance(by: UInt64(length))

@@ -16,6 +16,8 @@ struct Model {
     var nextSweep: UInt64 = 1_000_000_000
     /// The instant that the alarm is set to; postponing a deadline does not change it.
     var armed: UInt64?
+    /// The sum of the steps of the clock since that instant came: it stays so.
+    var stepsSinceArmed: Int64 = 0
     var wakeError: Int64 = 0
     var faults: [(at: UInt64, fault: VirtualTime.Fault)] = []
     /// The instant of the round that is in progress, and the first number that was taken during it.
@@ -110,7 +112,7 @@ extension Model {
         if isFiring { return pass(nanoseconds) }
         var last = elapsed + nanoseconds
         while difference == nil {
-            let wait = armed.map { Int64($0) - Int64(now) + wakeError }
+            let wait = armed.map { Int64($0) - Int64(now) + stepsSinceArmed + wakeError }
             // A handler may have moved time past the end. What was due before the end still comes.
             let firing = wait.flatMap { wait in
                 isShutDown || Int64(elapsed) + wait > Int64(last) ? nil : elapsed + UInt64(max(0, wait))
@@ -121,7 +123,7 @@ extension Model {
                 last = max(last, elapsed)
             } else if let firing {
                 pass(firing - elapsed)
-                (wakeError, armed) = (0, nil)
+                (wakeError, stepsSinceArmed, armed) = (0, 0, nil)
                 round()
             } else {
                 break
@@ -136,8 +138,7 @@ extension Model {
         case .wakeEarly(let lead): wakeError -= lead.wholeNanoseconds
         case .stall(let length): pass(UInt64(length.wholeNanoseconds))
         case .stepClock(let step):
-            // A deadline of the alarm that has come stays so.
-            if let armed, armed <= now { self.armed = UInt64(Int64(armed) + step.wholeNanoseconds) }
+            if let armed, Int64(armed) + stepsSinceArmed <= Int64(now) { stepsSinceArmed += step.wholeNanoseconds }
             now = UInt64(Int64(now) + step.wholeNanoseconds)
         // Not among the random steps: `FaultScriptTests` have it.
         case .suspend: break
@@ -161,7 +162,7 @@ extension Model {
         guard !isFiring, let next = nextWakeTime.map({ isAtOnce ? min($0, now) : $0 }), next < armed ?? .max else {
             return
         }
-        armed = next
+        (armed, stepsSinceArmed) = (next, 0)
     }
 }
 

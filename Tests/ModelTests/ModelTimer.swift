@@ -131,6 +131,8 @@ struct ModelTimer {
     mutating func handlerReturned(at now: UInt64) {
         guard awaitsReturn else { return }
         awaitsReturn = false
+        // Paused in its handler, it keeps the whole delay.
+        heldSince = heldSince.map { max($0, now) }
         grid = grid.restarted(at: now)
         step = 0
     }

@@ -63,6 +63,16 @@ struct FaultScriptTests {
         #expect(log.ticks.map(\.lateness) == [.seconds(7)] && log.ticks.map(\.missed) == [7])
     }
 
+    /// One at its deadline is late by the step. The alarm repeats, and keeps its phase.
+    @Test func aStepAtADeadlineMakesNoLaterTickLate() throws {
+        let (wall, step) = (VirtualTime(clock: .wall), Duration.milliseconds(220))
+        let log = TickLog(wall)
+        try PreciseTimer.schedule(.every(.seconds(1)), on: wall.service, target: log) { $0.note($1) }
+        wall.inject(.stepClock(by: step), after: .seconds(3))
+        wall.advance(by: .seconds(5))
+        #expect(log.ticks.map(\.lateness) == [.zero, .zero, step, .zero, .zero])
+    }
+
     @Test func eachLateWakeUpMakesOneTickLateInTheOrderOfTheirTime() throws {
         try everySecond()
         virtual.inject(.wakeLate(by: .milliseconds(2)), after: .milliseconds(2_500))
