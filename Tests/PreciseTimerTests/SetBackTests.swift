@@ -81,6 +81,26 @@ struct SetBackTests {
         #expect(scene.log.ticks.map(\.isExtra) == [true])
     }
 
+    /// The clock is set back after the call, in the same handler.
+    @Test func anExtraTickThatAHandlerOnAQueueAsksForComesAtOnce() throws {
+        let (tests, queue) = (self, SuspendedQueue())
+        let handler = { @Sendable [log = scene.log] (timer: PreciseTimer, tick: PreciseTimer.Tick) in
+            log.note(tick)
+            if log.count > 1 { return }
+            timer.fire()
+            tests.setBack()
+        }
+        let (service, place) = (scene.virtual.service, PreciseTimer.Delivery.queue(queue.queue))
+        let timer = try PreciseTimer.schedule(.every(.seconds(60)), on: service, deliver: place, handler: handler)
+        scene.virtual.advanceWithoutSettling(by: .seconds(60))
+        queue.letRun()
+        queue.queue.sync {}
+        scene.virtual.advanceWithoutSettling(by: .zero)
+        queue.queue.sync {}
+        #expect(scene.log.ticks.map(\.isExtra) == [false, true])
+        withExtendedLifetime(timer) {}
+    }
+
     @Test(arguments: [Schedule.every(.seconds(86_400)), .onDemand, .once(after: .seconds(86_400))])
     func theLastTickComesAtOnce(schedule: Schedule) async throws {
         let timer = try scene.timer(schedule)
