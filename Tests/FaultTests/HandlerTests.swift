@@ -237,15 +237,11 @@ private final class Chain: Sendable {
 #if !DEBUG
 /// The memory cost of a tick. A debug build allocates, because it notes a warning for each handler.
 @Suite(.waits("malloc counts the allocations of a tick"), .timeLimit(.minutes(60))) struct AllocationTests {
-    /// All ticks come on one thread, whose allocations are counted. What is noted of a handler that the machine held up
-    /// may allocate, so one of five attempts must count none.
+    /// All ticks come on one thread, whose allocations are counted. One of the handlers is slow, which is noted.
     @Test(.canRefuse, arguments: [Backend.timerFD, .hybrid], [[], ["statistics"]])
     func inlineTicksAllocateNothing(backend: Backend, steps: [String]) async throws {
         let life = ["service"] + steps + ["no-allocations=5000"]
-        var run = try await Probe.run(backend, life, under: .preload())
-        for _ in 1..<5 where !run.isMet("no-allocations") {
-            run = try await Probe.run(backend, life, under: .preload())
-        }
+        let run = try await Probe.run(backend, life, under: .preload())
         #expect(run.isMet("no-allocations"), "\(run)")
     }
 }

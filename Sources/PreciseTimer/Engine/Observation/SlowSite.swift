@@ -3,6 +3,9 @@ internal import TimerKernel
 
 /// A call that scheduled a timer, or many with the same label, whose handler was slow.
 struct SlowSite {
+    /// How many sites are noted.
+    static var most: Int { 16 }
+
     /// How the handler is called.
     enum Way { case inline, onQueue, inTask }
 
@@ -36,13 +39,13 @@ struct SlowSite {
     }
 }
 
-/// The first 16 call sites whose handlers were slow.
+/// The first call sites whose handlers were slow.
 extension [SlowSite] {
     /// Notes one slow call. O(1).
     mutating func note(_ call: SlowSite) {
         if let known = firstIndex(where: { $0.site == call.site && $0.label == call.label }) {
             self[known].add(call)
-        } else if count < 16 {
+        } else if count < SlowSite.most {
             append(call)
         }
     }
