@@ -66,9 +66,11 @@ struct ZoneSystemTests {
         }
     }
 
+    /// The last name is a rule, too. Some systems have no file for it.
     @Test(.needsZones) func namesMeanFilesOfTheUsualFolder() async {
         await #expect(processExitsWith: .success) {
-            for form in ["Europe/Berlin", ":Asia/Kolkata", "../zoneinfo/Asia/Tokyo", "EST5EDT"] {
+            let rule = ["EST5EDT"].filter { FileManager.default.fileExists(atPath: MachineZones.folder + "/" + $0) }
+            for form in ["Europe/Berlin", ":Asia/Kolkata", "../zoneinfo/Asia/Tokyo"] + rule {
                 for folder in ["", nil] as [String?] { try CLibrary.expectOurs(form, folder: folder) }
             }
         }

@@ -189,12 +189,6 @@
         return expiration
     }
 
-    /// The same for a timer that has arrived where its handler runs. The clock may have been set back on the way.
-    package mutating func arrive(_ timer: Timer, at now: UInt64) -> Expiration? {
-        timer.timing.bringExtraForward(to: now)
-        return begin(timer, at: now)
-    }
-
     /// Ends a delivery whose tick was decided on as of an instant. `now` matters only to a timer that counts from the
     /// return of its handler. Afterwards the timer waits or is idle, or it is on its way again.
     ///

@@ -63,7 +63,8 @@ extension ServiceState {
     /// later deadline; a timer that goes on is then back in the queue.
     mutating func begin(_ record: Record, at instant: TimerInstant, by runner: Runner) -> Expiration? {
         if let observer, observer.isAwake { observer.hopArrived(at: instant.nanoseconds) }
-        if let expiration = scheduler.arrive(record, at: instant.nanoseconds) {
+        bringExtraForward(record)
+        if let expiration = scheduler.begin(record, at: instant.nanoseconds) {
             record.user.runner = runner
             return expiration
         }
@@ -92,14 +93,20 @@ extension ServiceState {
         } else {
             end(record, record.endingIfTargetIsGone, sparesTask: true)
         }
+        if byHop { bringExtraForward(record) }
         // The clock is read only for a timer whose next tick depends on it.
-        let now = record.countsFromReturn || byHop && record.timing.hasExtra ? self.now ?? instant : instant
-        if byHop { record.timing.bringExtraForward(to: now.nanoseconds) }
+        let now = record.countsFromReturn ? self.now ?? instant : instant
         let order = scheduler.putBack(record, decidedAt: instant.nanoseconds, byHop: byHop, now: now.nanoseconds)
         if observer != nil, let delivered { observe(record, delivered, woke: (woke ?? instant).nanoseconds) }
         if order == nil || record.hasEnded || record.user.isAwaited { return concludeDelivery(of: record, order) }
         // There are orders only outside a round.
         if let order, order != .leave { arm(order) }
+    }
+
+    /// An extra tick that was asked for is due by now, even if the clock was set back since. The clock is read here,
+    /// because an earlier reading may be of a time before the call.
+    private func bringExtraForward(_ record: Record) {
+        if record.timing.hasExtra, let now { record.timing.bringExtraForward(to: now.nanoseconds) }
     }
 
     /// Shows the observer a tick whose handler has returned.

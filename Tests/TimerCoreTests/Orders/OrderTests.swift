@@ -126,6 +126,7 @@ extension Plan: CustomTestStringConvertible {
                 $0.handlersCall = true
             },
             plan("released targets", [inline, single], [.releaseTarget, .fire, .reschedule]),
+            plan("a hop meets calls", [single], [.reschedule, .fire, .shutDown], calls: (2, 2), time: (3, 3)),
             plan("a task that takes ticks", [consumed], [.cancel, .reschedule, .fire, .shutDown], time: (1, 2)),
             plan("an alarm that refuses", [inline, later], [.schedule, .shutDown, .reschedule]) {
                 ($0.callers, $0.refusals) = (2, 1)
