@@ -79,7 +79,7 @@ let package = Package(
         .target(name: "PreciseTimer", dependencies: ["TimerKernel", "TimerAlarms", "TimerStatistics"]),
         .target(name: "PreciseTimerPatterns", dependencies: ["PreciseTimer", "TimerKernel"]),
         .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel"]),
-        .target(name: "PreciseTimerFoundation", dependencies: ["PreciseTimer"]),
+        .target(name: "PreciseTimerFoundation", dependencies: ["PreciseTimer", "TimerKernel"]),
 
         .target(
             name: "TestSupport",
@@ -133,7 +133,9 @@ if libraryOnly == nil {
         .target(name: "PreciseTimerLogging", dependencies: ["PreciseTimer", logging]),
         .target(
             name: "PreciseTimerLifecycle",
-            dependencies: ["PreciseTimer", lifecycle, product("Logging", "swift-log", if: "ServiceLifecycle")]
+            dependencies: [
+                "PreciseTimer", "TimerKernel", lifecycle, product("Logging", "swift-log", if: "ServiceLifecycle"),
+            ]
         ),
         .testTarget(
             name: "AdapterTests",

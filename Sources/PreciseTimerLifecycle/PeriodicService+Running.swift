@@ -2,7 +2,7 @@
 internal import Logging
 internal import PreciseTimer
 internal import ServiceLifecycle
-internal import Synchronization
+internal import TimerKernel
 
 extension PeriodicService {
     /// Runs the job by its schedule until the program shuts down gracefully, its task is cancelled, or the schedule is

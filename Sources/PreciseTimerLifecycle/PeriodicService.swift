@@ -2,7 +2,7 @@
 public import Logging
 public import PreciseTimer
 public import ServiceLifecycle
-internal import Synchronization
+internal import TimerKernel
 
 /// Runs a job again and again, as a service of
 /// [swift-service-lifecycle](https://github.com/swift-server/swift-service-lifecycle).
@@ -100,7 +100,7 @@ public final class PeriodicService: Service {
     let (file, line): (StaticString, UInt)
     let onError: (@Sendable (any Error) async throws -> Void)?
     let job: @Sendable (PreciseTimer.Tick) async throws -> Void
-    let state: Synchronization.Mutex<State>
+    let state: Lock<State>
 
     /// Runs a job that receives the facts of its tick: which deadline it is for, and how many were missed before.
     ///
@@ -140,7 +140,7 @@ public final class PeriodicService: Service {
         onError: (@Sendable (any Error) async throws -> Void)? = nil,
         job: @escaping @Sendable (_ tick: PreciseTimer.Tick) async throws -> Void
     ) {
-        state = Mutex(State(schedule))
+        state = Lock(State(schedule))
         (self.firstRun, self.service) = (firstRun, service)
         (self.tolerance, self.missedTicks) = (tolerance, missedTicks)
         (self.label, self.givenLogger, self.file, self.line) = (label, logger, file, line)

@@ -1,5 +1,5 @@
 package import Foundation
-internal import Synchronization
+internal import TimerKernel
 
 /// A time zone, with the rules that its clocks follow.
 package struct Zone: Sendable, CustomStringConvertible {
@@ -67,7 +67,7 @@ package final class ZoneReader: Sendable {
     private let zone: TimeZone?
     private let lookup: @Sendable () -> ZoneLookup
     private let interval: Duration
-    private let state = Mutex(State())
+    private let state = Lock(State())
 
     /// - Parameters:
     ///   - zone: the zone; nil is the present one.
@@ -81,7 +81,7 @@ package final class ZoneReader: Sendable {
         (self.zone, self.interval, self.lookup) = (zone, interval, lookup)
     }
 
-    private static let shared = Mutex([String?: ZoneReader]())
+    private static let shared = Lock([String?: ZoneReader]())
 
     /// The reader that all schedules of a zone share; nil is the present one.
     package static func of(_ zone: TimeZone?) -> ZoneReader {

@@ -1,5 +1,5 @@
 package import HostSystem
-internal import Synchronization
+internal import TimerKernel
 package import TimerResults
 
 /// Finds the causes of the late ticks of a turn. The ticking thread reads its own account after each tick.
@@ -35,7 +35,7 @@ package final class LateWatch: Sendable {
         var beforeWakeUp: ThreadTick
     }
 
-    private let state: Mutex<State>
+    private let state: Lock<State>
     /// The nanoseconds that the thread may spin before a deadline, which is no work.
     private let spin: UInt64
     /// Of the limits that the process had at the beginning.
@@ -43,7 +43,7 @@ package final class LateWatch: Sendable {
 
     /// Finds the causes of ticks that are later than the threshold. A thread that only sleeps spins 0 ns.
     package init(threshold: UInt64, spin: UInt64 = 0) {
-        state = Mutex(State(threshold: threshold))
+        state = Lock(State(threshold: threshold))
         self.spin = spin
     }
 
