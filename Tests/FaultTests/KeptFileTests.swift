@@ -7,7 +7,7 @@ import TimerKernel
 
 /// What services keep open for the checks of their alarms.
 @Suite(.waits("services open and close files of /proc"), .timeLimit(.minutes(60))) struct KeptFileTests {
-    /// The descriptors on files of threads in /proc, by the file's name.
+    /// The descriptors on files of threads in /proc, with the names of the files.
     private static var descriptors: [(number: CInt, file: String)] {
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return entries.compactMap { entry in
@@ -22,7 +22,7 @@ import TimerKernel
         descriptors.map { $0.file + (fcntl($0.number, F_GETFD) & FD_CLOEXEC == 0 ? " inherited" : "") }.sorted()
     }
 
-    /// Waits until these files are kept. Dispatch, too, reads such files, once in a while and for a moment.
+    /// Waits until these files are kept. Dispatch may read others for a moment.
     private static func keeps(_ files: [String]) -> Bool { eventually { kept == files } }
 
     @Test func aServiceKeepsTheFileOfItsThreadAndTheProcessOneFolderUntilTheServiceEnds() async {
@@ -41,7 +41,7 @@ import TimerKernel
     }
 
     /// The others are for the program, and for libraries that end it without them.
-    @Test func aServiceKeepsNoneOfTheLastDescriptors() async {
+    @Test func aServiceLeavesTheLastTwoDescriptors() async {
         await #expect(processExitsWith: .success) {
             endIfHung()
             DispatchDescriptors.open()
