@@ -43,31 +43,31 @@ public struct TimerShutdown: Service, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - service: the service.
-    ///   - lastTick: whether each timer ticks once more before it ends, so that a timer that flushes or saves leaves
-    ///     nothing behind. See `PreciseTimer.finish(within:)`.
     ///   - limit: how long to wait for handlers, in real time; nil for as long as they take, or the group lets them.
     /// - Throws: `TimerError` for a shared service, which also has the timers of other code: hold your own in a bag.
-    public init(
-        of service: TimerService,
-        lastTick: Bool = false,
-        within limit: Duration? = nil
-    ) throws(TimerError) {
+    public init(of service: TimerService, within limit: Duration? = nil) throws(TimerError) {
         if service.isShared {
             let reason = "it has the timers of other code, too; hold your timers in a TimerBag"
             throw TimerError(.invalidOption, "shutting a shared service down with the program (\(reason))")
         }
         timers = .service(service)
-        (self.lastTick, self.limit) = (lastTick, limit)
+        (lastTick, self.limit) = (false, limit)
     }
 
-    /// Ends the timers in a bag, on whatever services they are. The parameters are those for a service.
+    /// Ends the timers in a bag, on whatever services they are.
+    ///
+    /// - Parameters:
+    ///   - bag: the bag.
+    ///   - lastTick: whether each timer ticks once more before it ends, so that a timer that flushes or saves leaves
+    ///     nothing behind. See `PreciseTimer.finish(within:)`.
+    ///   - limit: how long to wait for handlers, in real time; nil for as long as they take, or the group lets them.
     public init(of bag: TimerBag, lastTick: Bool = false, within limit: Duration? = nil) {
         timers = .bag(bag)
         (self.lastTick, self.limit) = (lastTick, limit)
     }
 
     /// Ends one timer, or whatever else has timers, such as debouncers and idle time-outs. The parameters are those for
-    /// a service.
+    /// a bag.
     public init(of holder: some TimerHolder, lastTick: Bool = false, within limit: Duration? = nil) {
         timers = .holder(holder)
         (self.lastTick, self.limit) = (lastTick, limit)
@@ -127,7 +127,7 @@ public struct TimerShutdown: Service, CustomStringConvertible {
 
         func perform(lastTick: Bool, within limit: Duration?) async throws(TimerError) {
             switch self {
-            case .service(let service): try await service.shutdownAndWait(lastTick: lastTick, within: limit)
+            case .service(let service): _ = try await service.shutdownAndWait(upTo: limit)
             case .members(let members): try await TimerBag.end(members, lastTick: lastTick, within: limit)
             }
         }

@@ -134,6 +134,9 @@ extension Duration {
     /// Whole nanoseconds, rounded up; saturates at the ends of `Int64`, about 292 years either way.
     package var nanosecondsRoundedUp: Int64 { Int64(clamping: exactNanoseconds) }
 
+    /// Whole nanoseconds of a length that is not negative, rounded down, as a bound is; saturates.
+    package var nanosecondsRoundedDown: UInt64 { UInt64(clamping: attoseconds / 1_000_000_000) }
+
     /// Whole nanoseconds, rounded up; nil if the length is negative. A length beyond the range of `Int64` becomes
     /// `UInt64.max`, which stands for forever.
     package var nanosecondsUnlessNegative: UInt64? {

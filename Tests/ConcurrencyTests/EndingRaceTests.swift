@@ -85,7 +85,7 @@ import Testing
                     pause(.microseconds(20))
                     timer.cancel()
                 } else {
-                    for _ in 0..<100 { _ = timer.setUnlessFinishing(to: service.now) }
+                    for _ in 0..<100 { try? timer.reschedule(.once(at: service.now)) }
                 }
             }
         }

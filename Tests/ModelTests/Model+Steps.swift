@@ -148,14 +148,13 @@ extension Model {
 extension Model {
     mutating func round() {
         let woke = now
-        firing = (woke, schedules + 1)
+        firing = woke
         for id in pending where timers[id]?.isWaiting == true { timers[id]?.beginRound(at: woke) }
         var isSpare = true
         while difference == nil, let id = firstInRound, hasTurn(id) {
             isSpare = false
             let order = timers[id]?.order
             timers[id]?.isInDelivery = true
-            timers[id]?.deferral = nil
             deliver(id, decidedAt: woke)
             timers[id]?.isInDelivery = false
             guard let timer = timers[id], !timer.hasEnded else { continue }
@@ -179,7 +178,7 @@ extension Model {
     var firstInRound: Int? {
         let waiting = pending.filter {
             guard let timer = timers[$0], timer.isWaiting, timer.next ?? .max != .max else { return false }
-            return timer.deferral.map { $0.order < firing?.firstOrder ?? 0 } ?? true
+            return !timer.isDeferred
         }
         return waiting.min { left, right in
             guard let left = timers[left], let right = timers[right] else { return false }

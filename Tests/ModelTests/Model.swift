@@ -20,8 +20,8 @@ struct Model {
     var stepsSinceArmed: Int64 = 0
     var wakeError: Int64 = 0
     var faults: [(at: UInt64, fault: VirtualTime.Fault)] = []
-    /// The instant of the round that is in progress, and the first number that was taken during it.
-    var firing: (instant: UInt64, firstOrder: Int)?
+    /// The instant of the round that is in progress.
+    var firing: UInt64?
     var isShutDown = false
 
     var timers: [Int: ModelTimer] = [:]
@@ -76,14 +76,14 @@ struct Model {
     /// Lets a timer take its place in line. It keeps its turn in the present round if it had one.
     mutating func queue(_ id: Int, keepsTurn: Bool = false) {
         guard var timer = timers[id] else { return }
-        timer.queue(during: firing?.instant, keepsTurn: keepsTurn) { takeOrder() }
+        timer.queue(during: firing, keepsTurn: keepsTurn)
         timers[id] = timer
     }
 
     /// Whether a timer waits for its turn in the present round.
     func hasTurn(_ id: Int) -> Bool {
         guard let firing, let timer = timers[id], timer.isWaiting, let next = timer.next else { return false }
-        return next <= firing.instant && timer.place.order < firing.firstOrder
+        return next <= firing && !timer.isDeferred
     }
 
     mutating func takeOrder() -> Int {
@@ -146,22 +146,20 @@ extension Model {
         seen.insert("fault")
     }
 
-    var nextWakeTime: UInt64? {
-        // Of several deferred timers the first one counts: the alarm fires at once.
-        let waiting = pending.compactMap { timers[$0] }.filter { $0.isWaiting && $0.next ?? .max != .max }
-        let firsts = [true, false]
-            .compactMap { isDeferred in
-                waiting.filter { $0.isDeferred == isDeferred }.min { $0.place < $1.place }
-            }
-        return firsts.compactMap { timer in timer.lastInstant.map { min(timer.place.instant, $0) } }.min()
+    /// When the alarm fires next: at once for timers that wait for no instant.
+    var nextWakeTime: UInt64? { hasDeferred ? armed : firstInstant }
+
+    private var waiting: [ModelTimer] {
+        pending.compactMap { timers[$0] }.filter { $0.isWaiting && $0.next ?? .max != .max }
     }
+
+    private var hasDeferred: Bool { waiting.contains(where: \.isDeferred) }
+
+    private var firstInstant: UInt64? { waiting.compactMap(\.lastInstant).min() }
 
     /// Sets the alarm if the earliest deadline may have become earlier; a round does this at its end.
     mutating func setAlarm(afterRound: Bool = false) {
-        let isAtOnce = afterRound && pending.contains { timers[$0]?.deferral != nil && timers[$0]?.isWaiting == true }
-        guard !isFiring, let next = nextWakeTime.map({ isAtOnce ? min($0, now) : $0 }), next < armed ?? .max else {
-            return
-        }
+        guard !isFiring, let next = afterRound && hasDeferred ? now : firstInstant, next < armed ?? .max else { return }
         (armed, stepsSinceArmed) = (next, 0)
     }
 }

@@ -24,8 +24,8 @@ struct ModelTimer {
     var hasHandle = true
     /// Whether its turn in a round has not ended.
     var isInDelivery = false
-    /// Its place in line if it came due during a round.
-    var deferral: Place?
+    /// Whether it came due during a round, or was asked for an extra tick, and waits for the next round.
+    var isDeferred = false
     var isRunning = false
     /// Whether a fixed delay waits for the handler's return.
     var awaitsReturn = false
@@ -61,33 +61,23 @@ struct ModelTimer {
     /// The next deadline as `nextDeadline` reports it.
     var nextForReader: UInt64? { hasEnded || next == .max || heldSince != nil ? nil : next }
 
-    /// When it must tick, with the tolerance cut to its three leading bits.
+    /// When it must tick.
     var lastInstant: UInt64? {
         guard let deadline = onGrid, deadline != .max else { return extra }
-        let tolerance = UInt64(plan.tolerance)
-        var unit: UInt64 = 1
-        while tolerance / unit >= 8 { unit *= 2 }
-        let lastInstant = deadline + tolerance / unit * unit
+        let lastInstant = deadline + UInt64(plan.tolerance)
         return min(lastInstant, extra ?? lastInstant)
     }
 
     /// Its place among the timers that wait.
     typealias Place = (instant: UInt64, order: Int)
 
-    var place: Place { deferral ?? (lastInstant ?? .max, order) }
+    var place: Place { (lastInstant ?? .max, order) }
 
-    /// Whether it waits for the next round, and not for an instant.
-    var isDeferred: Bool { deferral != nil || extra != nil }
-
-    /// Takes its place in line, during a round at an instant or between rounds. A timer that is due in the round, or
-    /// was asked for an extra tick, waits for the next one, behind the others.
-    mutating func queue(during round: UInt64?, keepsTurn: Bool, behind order: () -> Int) {
-        let own: Place = (lastInstant ?? .max, self.order)
-        if let round, !keepsTurn, isWaiting, let next, next <= round || extra != nil {
-            deferral = (max(own.instant, round), order())
-        } else if !keepsTurn || own < deferral ?? own {
-            deferral = nil
-        }
+    /// Waits for its next deadline, during a round at an instant or between rounds. A timer that is due in the round, or
+    /// was asked for an extra tick, waits for the next one, unless it keeps its turn.
+    mutating func queue(during round: UInt64?, keepsTurn: Bool) {
+        let isDue = round.flatMap { round in next.map { $0 <= round } } ?? false
+        isDeferred = !keepsTurn && isWaiting && (isDue || extra != nil)
     }
 
     mutating func askForExtra(at now: UInt64) {
@@ -95,9 +85,9 @@ struct ModelTimer {
         extra = min(extra ?? now, now)
     }
 
-    /// A round begins. If the clock was set back, a deferred timer waits for its deadline, and an extra tick is due.
+    /// A round begins. An extra tick is due, also if the clock was set back.
     mutating func beginRound(at instant: UInt64) {
-        if let place = deferral, place.instant > instant { deferral = nil }
+        isDeferred = false
         extra = extra.map { min($0, instant) }
     }
 

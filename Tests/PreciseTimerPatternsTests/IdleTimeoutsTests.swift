@@ -258,9 +258,12 @@ struct IdleTimeoutsTests {
         case .release: timeouts = nil
         case .shutdown: virtual.service.shutdown()
         case .lastTicks:
-            async let isOver = virtual.service.shutdownAndWait(lastTick: true)
-            while virtual.pendingCount > 0 { await virtual.advance(by: .zero) }
-            _ = try await isOver
+            let bag = TimerBag()
+            timeouts?.store(in: bag)
+            async let isOver: Void = bag.finishAll()
+            while virtual.pendingCount > 1 { await virtual.advance(by: .zero) }
+            try await isOver
+            timeouts?.cancelAll()
         }
         if end != .cancel { #expect(virtual.pendingCount == 0) }
         await virtual.advance(by: .seconds(60))

@@ -92,28 +92,6 @@ import Testing
         #expect(last.state == .ended(.cancelled) && scene.log.count == 5)
     }
 
-    /// The library's own timers end with the service, and not before their time: sleeps, time-outs and sequences.
-    @Test func aServiceIsFlushedBeforeItsShutdown() async throws {
-        let (service, log, expired, calls) = (try TimerService(.usual), scene.log, Notes<Int>(), Count())
-        let save = try Debouncer(.seconds(3_600), on: service, target: log) { _ in calls.add(1) }
-        save()
-        for _ in 0..<3 { try PreciseTimer.schedule(.every(.seconds(3_600)), on: service, target: log) { $0.note($1) } }
-        let timeouts = IdleTimeouts<Int>(on: service) { expired.append($0) }
-        #expect(timeouts.refresh(1, after: .seconds(3_600)))
-        let sleeping = Task { try await service.clock.sleep(for: .seconds(3_600)) }
-        let waiting = Task {
-            try await withTimeout(.seconds(3_600), on: service) { try await Task.sleep(for: .seconds(3_600)) }
-        }
-        #expect(await soon { service.activeTimers.count == 7 })
-        #expect(try await service.shutdownAndWait(lastTick: true))
-        for task in [sleeping, waiting] {
-            let error = await #expect(throws: TimerError.self) { try await task.value }
-            #expect(error?.code == .shutDown)
-        }
-        #expect([log.count, calls.value, expired.all.count] == [3, 1, 0])
-        #expect(!service.shutdown(), "it was shut down")
-    }
-
     // MARK: Inside the handler
 
     @Test func aHandlerMayFinishItsTimerAndItsLastTickIsTheLast() async throws {
@@ -130,140 +108,72 @@ import Testing
         #expect(hasEnded && log.ticks.map(\.isExtra) == [false, true] && results.all == [true, true])
     }
 
+    /// Neither before its last tick nor in that tick's handler.
     @Test(arguments: [Schedule.onDemand, .every(.seconds(9))])
-    func aTimerThatIsFinishingTakesNoOtherOrders(schedule: Schedule) async throws {
-        let timer = try scene.timer(schedule)
+    func aTimerThatWasFinishedTakesNoOrders(schedule: Schedule) async throws {
+        let (codes, answers) = (Notes<TimerError.Code?>(), Notes<Bool>())
+        @Sendable func order(_ timer: PreciseTimer) {
+            let error = #expect(throws: TimerError.self) { try timer.reschedule(.every(.seconds(1))) }
+            #expect(error?.attempted.contains("finish() was called") == true)
+            codes.append(error?.code)
+            answers.append(timer.pause(keeping: .grid) || timer.restart() || timer.fire())
+        }
+        let timer = try scene.handle(schedule) { timer, _ in order(timer) }
         let finishing = begin(timer)
-        let error = #expect(throws: TimerError.self) { try timer.reschedule(.onDemand) }
-        #expect(error?.code == .timerEnded && error?.attempted.contains("finish() was called") == true)
-        #expect(!timer.pause(keeping: .grid) && !timer.restart())
+        order(timer)
         scene.advance(0)
-        try #require(timer.hasEnded)
+        try #require(timer.state == .ended(.completed))
         #expect(try await finishing.value)
+        #expect(codes.all == [.timerEnded, .timerEnded] && answers.all == [false, false])
+        #expect(scene.ticks == "extra 0@0")
     }
 
-    /// A timer that goes on after its last handler is any other.
-    @Test(arguments: [Schedule.onDemand, .every(.seconds(9))])
-    func theLastHandlerMayGoOn(schedule: Schedule) async throws {
-        let timer = try scene.handle(schedule) { timer, count in
-            if count == 1 { try? timer.reschedule(.every(.seconds(1))) }
-        }
-        let finishing = begin(timer)
-        scene.advance(0)
-        #expect(try await !finishing.value && timer.state == .scheduled)
-        scene.advance(1_000)
-        #expect(timer.pause(keeping: .grid) && timer.resume() && timer.restart())
-        try timer.reschedule(.once(after: .seconds(2)))
-        scene.advance(4_000)
-        #expect(scene.ticks == "extra 0@0, 0@1000, 0@3000")
-        #expect(timer.state == (schedule == .onDemand ? .scheduled : .ended(.completed)), "on demand it rests")
-    }
-}
-
-/// Last ticks whose handlers set their timers again, and waits whose limit passes.
-@Suite(.waits("callers wait in tasks of their own"), .timeLimit(.minutes(60))) struct LastHandlerTests {
-    private let log = Log()
-    private let reasons = Notes<PreciseTimer.EndReason>()
-    private let virtual = VirtualTime()
-    private let bag = TimerBag()
-
-    /// A timer whose every handler sets it again.
-    private func persistent(
-        on service: TimerService,
-        in place: Place = Place(.inline)
-    ) throws -> PreciseTimer {
-        let (box, log) = (Box<Weak>(), log)
-        let timer = try place.schedule(.onDemand, on: service, target: log, onEnd: reasons.append) { tick in
-            log.note(tick)
-            try? box.value?.timer?.reschedule(.once(after: .zero))
-        }
-        box.value = Weak(timer: timer)
-        return timer
-    }
-
-    private struct Weak: Sendable {
-        weak let timer: PreciseTimer?
-    }
-
-    @Test func finishReturnsFalseIfTheRunningHandlerSetsItsTimerAgain() async throws {
-        let (isRunning, mayReturn) = (Gate(), Gate())
-        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { [log] timer, tick in
+    /// The handler may be running already: its tick is not the last one, and it gives no order either.
+    @Test func aHandlerThatRunsWhenItsTimerIsFinishedCannotSetItAgain() async throws {
+        let (isRunning, mayReturn, log) = (Gate(), Gate(), scene.log)
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: scene.virtual.service) { timer, tick in
             log.note(tick)
             isRunning.open()
             await mayReturn.pass()
-            try timer.reschedule(.every(.seconds(60)))
+            try? timer.reschedule(.every(.seconds(60)))
         }
-        virtual.advanceWithoutSettling(by: .seconds(1))
+        scene.virtual.advanceWithoutSettling(by: .seconds(1))
         await isRunning.pass()
-        let finishing = Task.immediate { try await timer.finish() }
+        let finishing = begin(timer)
         mayReturn.open()
-        #expect(try await !finishing.value)
-        #expect(timer.state == .scheduled && log.count == 1)
+        #expect(await soon { scene.virtual.advanceWithoutSettling(by: .zero); return timer.hasEnded })
+        #expect(try await finishing.value)
+        #expect(log.ticks.map(\.isExtra) == [false, true])
     }
 
     @Test(arguments: DeliveryKind.allCases)
-    func aBagEndsATimerThatItsLastHandlerSetsAgain(kind: DeliveryKind) async throws {
-        let (service, place) = (try TimerService(.usual), Place(kind))
-        let timer = try persistent(on: service, in: place).store(in: bag)
+    func aBagEndsATimerWhoseLastHandlerWantsToSetItAgain(kind: DeliveryKind) async throws {
+        let (service, place, bag, log) = (try TimerService(.usual), Place(kind), TimerBag(), scene.log)
+        let reasons = Notes<PreciseTimer.EndReason>()
+        let timer = try place.schedule(.onDemand, on: service, target: log, onEnd: reasons.append) { [bag] tick in
+            log.note(tick)
+            try? bag["timer"]?.reschedule(.once(after: .zero))
+        }
+        timer.store(in: bag, named: "timer")
         try await bag.finishAll()
-        #expect(timer.state == .ended(.cancelled) && reasons.all == [.cancelled])
+        #expect(timer.state == .ended(.completed) && reasons.all == [.completed])
         await place.settle()
         #expect(log.count == 1, "no tick starts after the last one")
         service.shutdown()
     }
+}
 
-    @Test(arguments: Ground.all, [nil, Duration.seconds(3_600), .seconds(Int64.max)])
-    func aShutdownEndsATimerThatItsLastHandlerSetsAgain(ground: Ground, limit: Duration?) async throws {
-        let site = try ground.site()
-        let timer = try persistent(on: site.service)
-        let ending = Task.immediate { try await site.service.shutdownAndWait(lastTick: true, within: limit) }
-        site.virtual?.advanceWithoutSettling(by: .zero)
-        #expect(try await ending.value)
-        #expect(log.count == 1 && timer.state == .ended(.cancelled))
-    }
-
-    /// One caller wants the timer to end with its last handler, and another one only waits for it.
-    @Test func ofTwoWaitsTheOneThatEndsTheTimerDecides() async throws {
-        let timer = try persistent(on: virtual.service).store(in: bag)
-        let finishing = Task.immediate { try await timer.finish() }
-        let ending = Task.immediate { [bag] in try await bag.finishAll() }
-        virtual.advanceWithoutSettling(by: .zero)
-        try await ending.value
-        #expect(try await !finishing.value)
-        #expect(log.count == 1 && timer.state == .ended(.cancelled))
-    }
-
-    /// The scheduler has ordered the alarm for the timer that then ends.
-    @Test func theAlarmIsSetForLaterTimersAfterOneThatItsLastHandlerSetAgain() async throws {
-        let other = Log()
-        _ = try persistent(on: virtual.service, in: Place(.serialQueue)).store(in: bag)
-        let ending = Task.immediate { [bag] in try await bag.finishAll() }
-        virtual.advanceWithoutSettling(by: .zero)
-        try await ending.value
-        try PreciseTimer.schedule(.once(after: .seconds(1)), on: virtual.service, target: other) { $0.note($1) }
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(other.count == 1)
-    }
-
-    @Test func aBagIsFinishedFromInsideAHandlerThatSetsItsTimerAgain() async throws {
-        let isOver = Gate()
-        let timer =
-            try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { [bag] timer, tick in
-                if !tick.isExtra { try await bag.finishAll() }
-                try timer.reschedule(.every(.seconds(1)))
-                isOver.open()
-            }
-            .store(in: bag)
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        await isOver.pass()
-        #expect(await soon { timer.state == .ended(.cancelled) })
-    }
+/// Last calls of debouncers, and waits whose limit passes.
+@Suite(.waits("callers wait in tasks of their own"), .timeLimit(.minutes(60))) struct LastHandlerTests {
+    private let log = Log()
+    private let virtual = VirtualTime()
+    private let bag = TimerBag()
 
     // MARK: Triggers
 
-    /// The handler's own calls, and those of other threads, go on during the shutdown.
+    /// The handler's own calls, and those of other threads, go on meanwhile.
     @Test(arguments: [BurstEdge.leading, .trailing, .both])
-    func aThrottleThatIsCalledOnAndOnIsShutDown(edge: BurstEdge) async throws {
+    func aThrottleThatIsCalledOnAndOnIsFinished(edge: BurstEdge) async throws {
         let (service, calls, box, isOver) = (try TimerService(.usual), Count(), Box<CallLimiter>(), Gate())
         let trigger = try Throttler(.microseconds(100), edge: edge, on: service, target: log) { _ in
             calls.add(1)
@@ -277,12 +187,13 @@ import Testing
             }
         }
         #expect(await soon { calls.value > 2 })
-        #expect(try await service.shutdownAndWait(lastTick: true))
+        try await trigger.finish()
         let last = calls.value
         isOver.open()
         await calling.value
         box.value = nil
         #expect(calls.value == last, "nothing is called after the end")
+        service.shutdown()
     }
 
     /// The due tick becomes the last one: the first end of a debounce whose window was made longer.
@@ -296,9 +207,9 @@ import Testing
         }
         virtual.inject(.wakeLate(by: .seconds(5)))
         virtual.advanceWithoutSettling(by: .seconds(2))
-        let ending = Task.immediate { try await service.shutdownAndWait(lastTick: true) }
+        let ending = Task.immediate { try await save.finish() }
         virtual.advanceWithoutSettling(by: .seconds(5))
-        #expect(try await ending.value)
+        try await ending.value
         #expect(seen.all == [2])
     }
 
@@ -356,7 +267,7 @@ import Testing
         let timer = try await stuck("gone", on: service, mayReturn)
         timer.cancel()
         let error = await #expect(throws: TimerError.self) {
-            try await service.shutdownAndWait(lastTick: true, within: .milliseconds(20))
+            try await service.shutdownAndWait(within: .milliseconds(20))
         }
         #expect(error?.code == .handlerRunning)
         #expect(error?.attempted.contains("20 ms for the end of timer \"gone\" (") == true)

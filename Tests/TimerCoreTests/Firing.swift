@@ -122,7 +122,7 @@ extension Scheduler {
                 firing.completed.append(timer)
             }
         }
-        firing.alarm = endRound()
+        firing.alarm = endRound(at: now)
         return firing
     }
 }

@@ -116,23 +116,16 @@ final class TimingTests {
 
     // MARK: Tolerance
 
-    @Test func atLeastFourFifthsOfAToleranceAreUsedAndNeverMore() {
+    @Test func theLastInstantIsTheDeadlinePlusTheToleranceExactly() {
         let all: [(tolerance: UInt64, deadline: UInt64, lastInstant: UInt64)] = [
-            (0, 1_001, 1_001), (1, 1_001, 1_002), (7, 1_001, 1_008), (9, 1_001, 1_009), (19, 1_001, 1_017),
-            (1_023, 1_001, 1_897), (1_024, 1_001, 2_025), (.max, 5, 7 << 61 + 5), (.max, .max - 2, .max - 1),
+            (0, 1_001, 1_001), (1, 1_001, 1_002), (19, 1_001, 1_020), (90_000_007, 1_001, 90_001_008),
+            (.max >> 1, 5, .max >> 1 + 5), (.max, 5, .max - 1), (.max, .max - 2, .max - 1),
             (1, .max - 1, .max - 1), (.max, .max, .max), (0, .max, .max),
         ]
         for (tolerance, deadline, lastInstant) in all {
             timing = Timing(tolerance: tolerance)
             begin(once(at: deadline))
             #expect([timing.lastInstant, timing.nextDeadline] == [lastInstant, deadline], "\(tolerance)")
-        }
-        var random = SeededGenerator(seed: 5)
-        for exponent in (1...60).flatMap({ Array(repeating: $0, count: 20) }) {
-            let tolerance = UInt64.random(in: 1...(1 << UInt64(exponent)), using: &random)
-            timing = Timing(tolerance: tolerance)
-            begin(once(at: 0))
-            #expect((tolerance - tolerance / 5...tolerance).contains(timing.lastInstant), "\(tolerance)")
         }
     }
 
@@ -145,18 +138,18 @@ final class TimingTests {
         timing.askForExtra(at: end.now)
         timing.finish(at: end.now)
         let last = due(0, 300, 300 * (end.missed + 1), missed: end.missed)
-        #expect(timing.isFinishing && ticks(at: 2_000, .max) == [last, nil])
-        #expect(timing.isCountedOut == true)
+        #expect(ticks(at: 2_000, .max) == [last, nil] && timing.isOver)
     }
 
     @Test func anExtraTickIsTheLastIfNoDeadlineHasPassed() {
         for schedule in [every(300, from: 300), once(at: 300), onDemand, ResolvedSchedule(.at(300), .fixedDelay(9))] {
+            timing = Timing()
             begin(schedule)
             for instant in [100, 200] as [UInt64] { timing.finish(at: instant) }
             #expect(ticks(at: 99, 400, .max) == [nil, extra(0, 100), nil], "finishing again changes nothing")
-            begin(every(10, from: 200))
-            #expect(!timing.isFinishing && deadlines(3) == [200, 210, 220], "another schedule ends the finish")
+            #expect(timing.isOver == true, "also a timer on demand")
         }
+        timing = Timing()
         begin(ResolvedSchedule(.at(100), .fixedDelay(50)))
         let first = ticks(at: 110)
         timing.finish(at: 120)

@@ -2,7 +2,7 @@
 /// timer its position.
 ///
 /// The order is (instant, sequence): of two equal instants, the one that was scheduled first comes first. A timer that
-/// was postponed may stand too early, and is moved when it comes out. One that was deferred has a number of its own.
+/// was postponed may stand too early, and is moved when it comes out.
 /// Nodes of four children halve the depth of a binary heap, and the children lie side by side (after D. B. Johnson,
 /// "Priority queues with update and finding minimum spanning trees", 1975). Each timer knows its position in the heap,
 /// so removal takes logarithmic time and no cancelled timer stays in the queue.
@@ -13,14 +13,12 @@ package struct DeadlineQueue: ~Copyable {
     @safe package struct Element: BitwiseCopyable {
         /// In nanoseconds on the queue's clock.
         let nanoseconds: UInt64
-        /// Decides between equal instants.
+        /// Decides between equal instants: the timer's number when it was queued.
         let sequence: UInt64
         private let reference: Unmanaged<TimerRecord>
 
-        /// A place by the order of scheduling, or by another number.
-        @inline(__always) package init(_ timer: TimerRecord, at nanoseconds: UInt64, sequence: UInt64? = nil) {
-            self.nanoseconds = nanoseconds
-            self.sequence = sequence ?? timer.sequence
+        @inline(__always) package init(_ timer: TimerRecord, at nanoseconds: UInt64) {
+            (self.nanoseconds, sequence) = (nanoseconds, timer.sequence)
             unsafe reference = .passUnretained(timer)
         }
 

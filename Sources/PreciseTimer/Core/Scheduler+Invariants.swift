@@ -3,11 +3,10 @@ extension Scheduler {
     /// A description of the first broken invariant, within or between the list, the queue and the alarm; or
     /// nil. O(n).
     package var brokenInvariant: String? {
-        if let broken = waiting.brokenInvariant ?? deferred.brokenInvariant { return broken }
-        // Deferred timers stand at the instant of their round, at which the alarm fires: the last instant of one that
-        // has come to the front since then may be earlier.
-        let latest = min(waiting.first?.nanoseconds ?? .max, deferred.first?.nanoseconds ?? .max)
-        if round == nil, timers.closing == 0, armed > latest { return "the alarm is set too late" }
+        if let broken = waiting.brokenInvariant { return broken }
+        // The last instant of a timer with an extra tick was now when it was deferred.
+        let isLate = armed > waiting.first?.nanoseconds ?? .max || hasDeferred && armed == .max
+        if round == nil, timers.closing == 0, isLate { return "the alarm is set too late" }
         var queued = 0
         for position in 0..<timers.count {
             let timer = timers[position]
@@ -26,11 +25,13 @@ extension Scheduler {
 
     private func brokenPosition(of timer: Timer) -> String? {
         if timer.position < 0 || timer.isInDelivery && timer.stage != .firing { return nil }
-        let element = timer.stage == .deferred ? deferred.element(of: timer) : waiting.element(of: timer)
+        if timer.stage == .deferred {
+            return deferred[Int(timer.position)] === timer ? nil : "a deferred timer is not at its position"
+        }
+        let element = waiting.element(of: timer)
         if element.timer !== timer { return "a timer is not at its position" }
-        // One that came due during a round waits for the next at a number of its own.
-        let isLate = element.nanoseconds > timer.timing.lastInstant && element.sequence == timer.sequence
-        return timer.stage == .queued && isLate ? "a timer comes out after its last instant" : nil
+        let isLate = timer.stage == .queued && element.nanoseconds > timer.timing.lastInstant
+        return isLate ? "a timer comes out after its last instant" : nil
     }
 
     /// In debug builds, stops at a change that broke an invariant, or soon after. A change checks 8 timers on the

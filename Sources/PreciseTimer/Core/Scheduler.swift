@@ -19,8 +19,7 @@
 ///
 /// A timer is deferred to the next round if it comes due during one: otherwise a timer that a handler makes due again
 /// and again would keep the others from their turn. So is one with an extra tick, which waits for no instant. The next
-/// round queues deferred timers behind every timer whose last instant had come. If the wall clock was set back in
-/// between, each gets the place that it has by that clock.
+/// round queues deferred timers, each at its last instant.
 @safe package struct Scheduler: ~Copyable {
     package typealias Timer = TimerRecord
     private typealias Element = DeadlineQueue.Element
@@ -30,11 +29,11 @@
 
     var timers = TimerList()
     var waiting = DeadlineQueue()
-    /// The timers that the next round queues.
-    var deferred = DeadlineQueue()
-    /// The timers that run and are not in the queue, and the one whose handler the round calls itself. That one is not
-    /// retained, like the others.
-    private var running = RunningTimers()
+    /// The timers that the next round queues; in a round, those before ``TimerGroup/mark`` are for this one.
+    var deferred = TimerGroup()
+    /// The timers that are in their handlers, outside the queue, and the one that this round is calling. None of them
+    /// is retained.
+    private var running = TimerGroup()
     private var firing: Unmanaged<Timer>?
     private var nextSequence: UInt64 = 0
     /// Draws the random lengths of schedules.
@@ -46,8 +45,6 @@
     private var armedPeriod: UInt64 = 0
     /// The instant of the present round, or nil between rounds.
     package internal(set) var round: UInt64?
-    /// Timers that come due during the round are deferred with this number or a later one.
-    private(set) var firstDeferred: UInt64 = 0
     /// How many more late ticks this round may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
     /// Counts the changes since all invariants were checked last.
@@ -78,17 +75,14 @@
     package func runningSince(_ timer: Timer) -> UInt64? {
         switch timer.stage {
         case .firing: round
-        case .running: running.since(timer)
+        case .running: running.instant(of: timer)
         case .idle, .queued, .deferred, .dispatched: nil
         }
     }
 
-    /// When the alarm must fire, or nil if no timer waits. This may be earlier than the earliest last instant, if that
-    /// was postponed. Constant time.
-    package var nextWakeTime: UInt64? {
-        guard let first = deferred.first else { return waiting.first?.nanoseconds }
-        return min(first.nanoseconds, first.timer.timing.lastInstant, waiting.first?.nanoseconds ?? .max)
-    }
+    /// When the alarm must fire outside a round, or nil if no timer waits. This may be earlier than the earliest last
+    /// instant, if that was postponed. Constant time.
+    package var nextWakeTime: UInt64? { hasDeferred ? armed : waiting.first?.nanoseconds }
 
     /// The first timer in the queue; nil if there is none, or if it is this one. Constant time.
     package func next(after timer: Timer) -> Timer? {
@@ -106,8 +100,8 @@
     /// Begins a round, in which every timer whose last instant has come by `now` gets its turn. The caller calls it
     /// when the alarm fires.
     package mutating func beginRound(at now: UInt64) {
-        (round, firstDeferred) = (now, nextSequence)
-        repeats = Self.batch
+        (round, repeats) = (now, Self.batch)
+        deferred.markAll()
         // A firing unsets the alarm, unless the alarm repeats. After an early firing `endRound` sets the alarm again
         // or, if no timer waits, disarms a repeating alarm.
         let goesOn = armedPeriod > 0 && armed <= now
@@ -118,7 +112,10 @@
     package mutating func firstDue() -> Timer? {
         guard let round else { return nil }
         for _ in 0..<Self.batch {
-            if hasDeferred, queueDeferred(by: round) { continue }
+            if deferred.mark > 0 {
+                queueDeferred(by: round)
+                continue
+            }
             guard let first = waiting.first else { return nil }
             let timer = first.timer
             if timer.stage == .queued, !isPostponed(first, timer), !timers.mustEnd(timer) {
@@ -129,22 +126,19 @@
         return nil
     }
 
-    /// Queues a timer that was deferred before the round. Returns false if there is none.
+    /// Queues a timer that was deferred before the round.
     // Not inlined: few rounds find such timers.
-    @inline(never) private mutating func queueDeferred(by round: UInt64) -> Bool {
-        guard let element = deferred.first, element.sequence < firstDeferred else { return false }
-        let timer = element.timer
+    @inline(never) private mutating func queueDeferred(by round: UInt64) {
+        let timer = deferred[Int(deferred.mark) - 1]
         deferred.remove(timer)
         timer.timing.bringExtraForward(to: round)
-        // An instant after the round was right when it was noted: the clock was set back since.
-        push(element.nanoseconds <= round ? element : Element(timer, at: timer.timing.lastInstant))
-        return true
+        push(Element(timer, at: timer.timing.lastInstant))
     }
 
     /// Whether further timers may be due in this round.
     package var hasDue: Bool {
         guard let round else { return false }
-        if let first = deferred.first, first.sequence < firstDeferred { return true }
+        if deferred.mark > 0 { return true }
         // At the end of time the round is at `.max`.
         return waiting.first.map { $0.nanoseconds <= round } ?? false
     }
@@ -157,10 +151,7 @@
             if isDue { body(element.timer) }
             return isDue || isPostponed(element, element.timer)
         }
-        deferred.visit { element in
-            body(element.timer)
-            return true
-        }
+        for position in 0..<deferred.count { body(deferred[position]) }
     }
 
     /// Takes the first due timer out of the queue. It is on its way to its handler from now on. O(log n).
@@ -184,7 +175,7 @@
         } else {
             dequeue(timer)
             timer.stage = .running
-            running.append(timer, since: now)
+            running.append(timer, at: now)
         }
         return expiration
     }
@@ -233,13 +224,13 @@
     }
 
     /// Ends a round after the due timers have been delivered, and sets the alarm to the earliest last instant by then.
-    /// This keeps the system call, which is expensive right after a wake-up, out of the lateness. If timers are
-    /// deferred, the alarm must fire at once: `now` matters only to them.
-    package mutating func endRound(at now: UInt64 = .max) -> AlarmOrder {
+    /// This keeps the system call, which is expensive right after a wake-up, out of the lateness. For deferred timers
+    /// the alarm is set to `now`, which matters only then.
+    package mutating func endRound(at now: UInt64) -> AlarmOrder {
         (round, repeats) = (nil, 0)
         settle(atMost: Self.batch)
         // A repeating alarm whose next firing is not the next wake time would fire in vain.
-        let next = timers.hasOpen ? nextWakeTime.map { hasDeferred ? min($0, now) : $0 } : nil
+        let next = timers.hasOpen ? hasDeferred ? now : waiting.first?.nanoseconds : nil
         if armedPeriod > 0, armed != next {
             (armed, armedPeriod) = (.max, 0)
             if next == nil { return .disarm }
@@ -276,7 +267,7 @@
     /// timer. O(log n).
     package mutating func end(_ timer: Timer, _ ending: TimerEnding) -> Timer? {
         if timer.hasEnded || !timer.isAdded { return nil }
-        timer.ending = ending
+        (timer.ending, timer.takesOrders) = (ending, false)
         dequeue(timer)
         let ended = timers.remove(timer)
         checkInvariants()
@@ -318,8 +309,7 @@
         }
         if timer.timing.hasExtra || round.map({ deadline <= $0 }) ?? false, !keepsTurn {
             dequeue(timer)
-            let sequence = round == nil ? timer.sequence : takeSequence()
-            deferred.push(Element(timer, at: max(lastInstant, round ?? 0), sequence: sequence))
+            deferred.append(timer, at: lastInstant)
             timer.stage = .deferred
         } else if timer.stage == .idle {
             push(Element(timer, at: lastInstant))

@@ -59,13 +59,15 @@
     }
 }
 
-/// The timers whose stage is ``Stage/running``, also those that have ended meanwhile, in no particular order. They are
-/// not retained: the code that calls a handler holds its timer.
+/// Timers outside the queue, in no particular order: those that wait for the next round, or those that are in their
+/// handlers, also if they have ended meanwhile. They are not retained: another one holds them.
 ///
-/// The list may change while a caller iterates from its end to its beginning, as with ``TimerList``.
-struct RunningTimers: ~Copyable {
-    /// Each timer at the instant at which its handler was called.
+/// The group may change while a caller iterates from its end to its beginning, as with ``TimerList``.
+struct TimerGroup: ~Copyable {
+    /// Each timer at an instant.
     private var elements = Segments<DeadlineQueue.Element>()
+    /// How many timers, from the beginning of the group, are marked.
+    private(set) var mark: Int32 = 0
 
     /// The number of timers.
     var count: Int { elements.count }
@@ -73,22 +75,35 @@ struct RunningTimers: ~Copyable {
     /// The timer at a position. Constant time.
     subscript(position: Int) -> TimerRecord { elements[position].timer }
 
-    /// When the handler of a running timer was called. Constant time.
-    func since(_ timer: TimerRecord) -> UInt64 { elements[Int(timer.position)].nanoseconds }
+    /// The instant with which a timer was added. Constant time.
+    func instant(of timer: TimerRecord) -> UInt64 { elements[Int(timer.position)].nanoseconds }
 
-    /// Adds a timer, which is in no queue. Constant time.
-    mutating func append(_ timer: TimerRecord, since: UInt64) {
-        assert(timer.position < 0, "a running timer is in no queue")
+    /// Marks all present timers.
+    mutating func markAll() { mark = Int32(truncatingIfNeeded: elements.count) }
+
+    /// Adds a timer, which is in no queue and in no other group. Constant time.
+    mutating func append(_ timer: TimerRecord, at nanoseconds: UInt64) {
+        assert(timer.position < 0, "a timer is in one place")
         timer.position = Int32(truncatingIfNeeded: elements.count)
-        elements.append(DeadlineQueue.Element(timer, at: since))
+        elements.append(DeadlineQueue.Element(timer, at: nanoseconds))
     }
 
     /// Removes a timer. Constant time.
     mutating func remove(_ timer: TimerRecord) {
-        let (hole, last) = (Int(timer.position), elements[elements.count - 1])
-        elements[hole] = last
-        last.position = hole
+        var hole = Int(timer.position)
+        if hole < mark {
+            mark -= 1
+            move(Int(mark), to: hole)
+            hole = Int(mark)
+        }
+        move(elements.count - 1, to: hole)
         elements.removeLast()
         timer.position = -1
+    }
+
+    private mutating func move(_ source: Int, to hole: Int) {
+        let element = elements[source]
+        elements[hole] = element
+        element.position = hole
     }
 }

@@ -7,7 +7,7 @@
     @safe @exclusivity(unchecked) package internal(set) final var sequence: UInt64 = 0
     /// When it ticks.
     @safe @exclusivity(unchecked) package final var timing: Timing
-    /// The position in the queue, or among the running timers; -1 outside.
+    /// The position in the queue, or in a group; -1 outside.
     @safe @exclusivity(unchecked) final var position: Int32 = -1
     /// The position in the list of all timers; -1 outside.
     @safe @exclusivity(unchecked) final var listPosition: Int32 = -1
@@ -15,6 +15,8 @@
     @safe @exclusivity(unchecked) package internal(set) final var stage = Stage.idle
     /// Whether the timer has ended, and why.
     @safe @exclusivity(unchecked) package internal(set) final var ending = TimerEnding.goesOn
+    /// Whether it may get another schedule, be paused or fired. Not any more if it has ended, or is about to.
+    @safe @exclusivity(unchecked) package final var takesOrders = true
 
     /// A timer that has no deadline until it is added to a scheduler.
     init(timing: consuming Timing) { self.timing = timing }
@@ -50,7 +52,9 @@ package enum Stage: UInt8, Sendable {
     /// It is due, and its tick is on its way to its handler.
     case dispatched
     /// It is in its handler, which the round calls itself. It keeps its position in the queue meanwhile, unless it
-    /// ends, or a round within that handler meets it there.
+    /// ends, or a round within that handler meets it there. To take it out and to queue it again would be plainer, and
+    /// would take 220 more instructions for each tick (1,458 before): 109 ns instead of 103 with 10,000 timers, 687
+    /// instead of 608 with 300,000.
     case firing
     /// It is in its handler, which is called elsewhere or by an outer round, and in no queue.
     case running

@@ -31,32 +31,41 @@ package struct Timing: ~Copyable {
         var asked: UInt64 = .max
         /// Since when the time to the next deadline stands still, or `.max`.
         var frozenSince: UInt64 = .max
+        /// When the timer was finished, if it was. Deadlines up to then have passed, even if the clock was set back
+        /// since.
+        var finished: UInt64?
     }
 
-    /// What a timing knows in a bit each.
-    private struct Flags: OptionSet {
-        let rawValue: UInt8
-        static var isPaused: Flags { Flags(rawValue: 1) }
-        static var isOnDemand: Flags { Flags(rawValue: 2) }
-        static var isPeriodic: Flags { Flags(rawValue: 4) }
-        static var isFixedDelay: Flags { Flags(rawValue: 8) }
-        static var isComputed: Flags { Flags(rawValue: 16) }
-        /// There is no further deadline, or none yet: the handler's return, or a computation, brings it.
-        static var isExhausted: Flags { Flags(rawValue: 32) }
-        /// The timer ends after one more tick.
-        static var isFinishing: Flags { Flags(rawValue: 64) }
+    /// What the next deadline comes from, and what follows it.
+    private enum Kind {
+        /// Nothing follows: it is an instant, or there is none yet.
+        case instant
+        /// Nothing follows: it came this long after the start.
+        case delay(UInt64)
+        /// A deadline at each step of a period.
+        case every(UInt64)
+        /// The same, with the period of the rare part's grid, which is not a whole number of nanoseconds.
+        case rate
+        /// A deadline this long after the handler has returned.
+        case fixedDelay(UInt64)
+        /// A deadline that is computed elsewhere.
+        case computed
     }
 
     /// The oldest deadline that has had no tick, or `.max`.
     package private(set) var deadline: UInt64 = .max
     /// The number of this deadline.
     private var index: UInt64 = 0
-    /// The length of the period or the delay. That of a single deadline is the delay that was asked for, or `.max`.
-    private var length: UInt64 = .max
     private var rare: Rare?
-    private var flags: Flags = []
-    /// How late a tick may be on purpose.
-    private var tolerance: Tolerance
+    /// How late a tick may be on purpose, in nanoseconds.
+    private let tolerance: UInt64
+    private var kind = Kind.instant
+    /// There is no further deadline, or none yet: the handler's return, or a computation, brings it.
+    private var isExhausted = false
+    /// Whether ticks are held back.
+    package internal(set) var isPaused: Bool
+    /// Whether the timer is idle after its last deadline, instead of ending.
+    package private(set) var isOnDemand = false
 
     /// A timing without a deadline.
     ///
@@ -66,7 +75,7 @@ package struct Timing: ~Copyable {
     ///   - tolerance: how late a tick may be on purpose, in nanoseconds.
     ///   - isPaused: whether ticks are held back.
     package init(burstLimit: Int = 1, restartsLate: Bool = false, tolerance: UInt64 = 0, isPaused: Bool = false) {
-        self.tolerance = Tolerance(tolerance)
+        self.tolerance = tolerance
         self.isPaused = isPaused
         if burstLimit == 1, !restartsLate { return }
         let rare = needRare()
@@ -76,7 +85,7 @@ package struct Timing: ~Copyable {
     private mutating func needRare() -> Rare {
         if let rare { return rare }
         let new = Rare()
-        if isPeriodic { new.grid = Grid(deadline, Period(nanoseconds: length)) }
+        if case .every(let period) = kind { new.grid = Grid(deadline, Period(nanoseconds: period)) }
         new.firstIndex = index
         rare = new
         return new
@@ -84,67 +93,60 @@ package struct Timing: ~Copyable {
 
     // MARK: State
 
-    /// Whether ticks are held back.
-    package internal(set) var isPaused: Bool {
-        get { flags.contains(.isPaused) }
-        set { if newValue { flags.insert(.isPaused) } else { flags.remove(.isPaused) } }
-    }
+    /// Whether no tick remains. A timer on demand is never over, nor is one whose deadline never comes.
+    package var isOver: Bool { isExhausted && !isOnDemand && extra == .max }
 
-    /// Whether the timer is idle after its last deadline, instead of ending.
-    package var isOnDemand: Bool { flags.contains(.isOnDemand) }
-
-    /// Whether the timer ends after one more tick.
-    package var isFinishing: Bool { flags.contains(.isFinishing) }
-
-    /// Lets the timer take no other schedule: it is about to end.
-    package mutating func refuseOrders() { flags.insert(.isFinishing) }
-
-    /// Whether no tick remains. A timer on demand is over only if it is being finished, and one whose deadline never
-    /// comes is not over.
-    var isOver: Bool { flags.contains(.isExhausted) && (!isOnDemand || isFinishing) && extra == .max }
-
-    /// Whether no further deadline counts: the count is used up, the end has passed, or the timer is being finished.
+    /// Whether no further deadline counts: the count is used up, the end has passed, or the timer was finished.
     package var isCountedOut: Bool { rare?.remaining == 0 }
 
     /// The length of a step; nil if there is no more than one deadline at a time.
-    package var period: Period? { isPeriodic ? rare?.grid?.period ?? Period(nanoseconds: length) : nil }
+    package var period: Period? {
+        switch kind {
+        case .every(let period): Period(nanoseconds: period)
+        case .rate: rare?.grid?.period
+        case .instant, .delay, .fixedDelay, .computed: nil
+        }
+    }
 
     /// The delay from the return of the handler to the next deadline; nil if that is not how it is counted.
-    package var fixedDelay: UInt64? { flags.contains(.isFixedDelay) ? length : nil }
+    package var fixedDelay: UInt64? { if case .fixedDelay(let delay) = kind { delay } else { nil } }
 
     /// The period of the deadlines that follow the next one, if it is a whole number of nanoseconds below 2^60, and
     /// nothing else decides on them.
     var wholePeriod: UInt64? {
-        guard isPeriodic, length < 1 << 60 else { return nil }
-        guard let rare else { return length }
-        let isPlain = rare.extra == .max && rare.end == .max && rare.modifiers.jitter == 0
-        return isPlain && rare.grid?.period.count == 1 ? length : nil
+        guard case .every(let period) = kind, period < 1 << 60 else { return nil }
+        guard let rare else { return period }
+        return rare.extra == .max && rare.end == .max && rare.modifiers.jitter == 0 ? period : nil
     }
 
     /// Whether the timer repeats by itself.
-    package var isRepeating: Bool { !flags.isDisjoint(with: [.isPeriodic, .isFixedDelay, .isComputed]) }
+    package var isRepeating: Bool {
+        switch kind {
+        case .every, .rate, .fixedDelay, .computed: true
+        case .instant, .delay: false
+        }
+    }
 
     /// The length of a step in nanoseconds, if the timer has a period; otherwise `.max`. A step is at least this long.
     package var leastPeriod: UInt64 { period.map { $0.nanoseconds / $0.count } ?? .max }
 
     /// A length in nanoseconds that no step is shorter than; 0 for a timing with a rare part. Quicker than
     /// ``leastPeriod``.
-    @inline(__always) var quickLeastPeriod: UInt64 { rare == nil ? length : 0 }
-
-    private var isPeriodic: Bool { flags.contains(.isPeriodic) }
+    @inline(__always) var quickLeastPeriod: UInt64 {
+        if rare != nil { return 0 }
+        return if case .every(let period) = kind { period } else { .max }
+    }
 
     /// Whether the deadlines are computed elsewhere.
-    package var isComputed: Bool { flags.contains(.isComputed) }
+    package var isComputed: Bool { if case .computed = kind { true } else { false } }
 
-    /// Whether the tick that was just taken stands for all deadlines that have passed. So does the last tick of a timer
-    /// that is finished.
-    package var isTheRest: Bool { rare.map { isFinishing || max($0.burst, 1) >= $0.burstLimit } ?? true }
+    /// Whether the tick that was just taken stands for all deadlines that have passed.
+    package var isTheRest: Bool { rare.map { max($0.burst, 1) >= $0.burstLimit } ?? true }
 
     /// The tick that was just taken stands for the computed deadlines up to this instant; 0 if only for its own.
     package func restEnd(at now: UInt64) -> UInt64 {
         guard isTheRest else { return 0 }
-        // The clock may have been set back since the timer was finished.
-        return isFinishing ? rare?.end ?? now : min(now, rare?.end ?? .max)
+        return rare.map { min(max(now, $0.finished ?? 0), $0.end) } ?? now
     }
 
     private var extra: UInt64 { rare?.extra ?? .max }
@@ -168,14 +170,14 @@ package struct Timing: ~Copyable {
     /// The last instant at which the tick of a deadline may come; saturates below `.max`, which is never.
     @inline(__always) func lastInstant(of deadline: UInt64) -> UInt64 {
         // Nearly every timer takes this path.
-        if tolerance.isZero { return deadline }
-        let (sum, overflow) = deadline.addingReportingOverflow(tolerance.nanoseconds)
+        if tolerance == 0 { return deadline }
+        let (sum, overflow) = deadline.addingReportingOverflow(tolerance)
         return overflow || sum == .max ? max(deadline, .max - 1) : sum
     }
 
     /// Whether the timing has no rare part, and waits for a deadline after an instant.
     @inline(__always) func isAhead(of instant: UInt64) -> Bool {
-        deadline > instant && deadline != .max && !flags.contains(.isPaused) && rare == nil
+        deadline > instant && deadline != .max && !isPaused && rare == nil
     }
 
     // MARK: Beginning
@@ -190,12 +192,12 @@ package struct Timing: ~Copyable {
         var origin = schedule.origin(at: now)
         index = 0
         if schedule.modifiers != nil || rare != nil { origin = begin(schedule, from: origin, using: &random) }
-        if case .after(let delay) = schedule.start { length = delay } else { length = .max }
         if case .afterOneStep = schedule.start {
             follow(schedule.repetition, from: origin, step: 1)
         } else {
             follow(schedule.repetition, from: origin)
         }
+        if case .after(let delay) = schedule.start, case .instant = kind { kind = .delay(delay) }
     }
 
     // Not inlined: few timings have a rare part, and the others' way stays short.
@@ -216,38 +218,33 @@ package struct Timing: ~Copyable {
         if modifiers.jitter > 0 { rare.random = SeededGenerator(seed: random.next()) }
         (rare.modifiers, rare.remaining, rare.end) = (modifiers, modifiers.count, end)
         (rare.extra, rare.burst) = (.max, 0)
-        flags.remove(.isFinishing)
         return origin
     }
 
     /// Takes the deadlines of a repetition, of which the one of this step gets the next number.
     private mutating func follow(_ repetition: Repetition<UInt64>, from origin: UInt64, step: UInt64 = 0) {
-        flags.subtract([.isPeriodic, .isFixedDelay, .isComputed, .isExhausted])
+        isExhausted = false
         switch repetition {
-        case .once: break
+        case .once: kind = .instant
         case .every(let period):
-            length = period
-            flags.insert(.isPeriodic)
+            kind = .every(period)
             if rare != nil { return follow(Grid(origin, Period(nanoseconds: period)), from: step) }
             deadline = step == 1 ? origin.saturatingAdding(period) : origin
             return
         case .rate(let count, per: let length):
-            flags.insert(.isPeriodic)
+            kind = .rate
             return follow(Grid(origin, Period(nanoseconds: length, count: UInt64(count))), from: step)
-        case .fixedDelay(let delay):
-            length = delay
-            flags.insert(.isFixedDelay)
+        case .fixedDelay(let delay): kind = .fixedDelay(delay)
         case .computed:
-            flags.insert(.isComputed)
+            kind = .computed
             // The deadlines are instants, which no pause moves.
             rare?.frozenSince = .max
-        case .onDemand: flags.insert(.isOnDemand)
+        case .onDemand: (kind, isOnDemand) = (.instant, true)
         }
         if let rare { wait(for: origin, by: rare) } else { deadline = origin }
     }
 
     @inline(never) private mutating func follow(_ grid: Grid, from step: UInt64) {
-        length = grid.period.nanoseconds
         let rare = needRare()
         (rare.grid, rare.firstIndex) = (grid, index &- step)
         wait(for: grid.deadline(step), by: rare)
@@ -269,33 +266,33 @@ package struct Timing: ~Copyable {
 
     /// Notes that there is no further deadline, or none yet.
     private mutating func exhaust() {
-        deadline = .max
-        flags.insert(.isExhausted)
-    }
-
-    /// The present repetition.
-    private var repetition: Repetition<UInt64> {
-        if let period { return period.count == 1 ? .every(length) : .rate(Int(period.count), per: length) }
-        return fixedDelay.map(Repetition.fixedDelay) ?? .once
+        (deadline, isExhausted) = (.max, true)
     }
 
     /// Starts the present schedule anew, with its delay or one step before the first deadline. Returns false for one
     /// that does not count from its beginning.
     package mutating func restart(at now: UInt64, using random: inout SeededGenerator) -> Bool {
-        if period == nil, fixedDelay == nil, length == .max { return false }
         var modifiers = rare?.modifiers
         modifiers?.spread = 0
-        if let span = modifiers?.span { modifiers?.span = max(span, length) }
-        let isRate = period.map { $0.count > 1 } ?? false
-        begin(ResolvedSchedule(isRate ? .afterOneStep : .after(length), repetition, modifiers), at: now, using: &random)
+        let (start, repetition): (ResolvedSchedule.Start, Repetition<UInt64>)
+        switch kind {
+        case .instant, .computed: return false
+        case .delay(let delay): (start, repetition) = (.after(delay), .once)
+        case .every(let period): (start, repetition) = (.after(period), .every(period))
+        case .fixedDelay(let delay): (start, repetition) = (.after(delay), .fixedDelay(delay))
+        case .rate:
+            guard let period else { return false }
+            (start, repetition) = (.afterOneStep, .rate(Int(period.count), per: period.nanoseconds))
+        }
+        if let span = modifiers?.span, case .after(let delay) = start { modifiers?.span = max(span, delay) }
+        begin(ResolvedSchedule(start, repetition, modifiers), at: now, using: &random)
         return true
     }
 
     /// Takes the steps of another schedule from the next deadline on, which keeps its place and its number, or from now
-    /// on if a step from now ends earlier. Returns false if there is no such deadline, if it is computed, or if the
-    /// timer is being finished. Constant time.
+    /// on if a step from now ends earlier. Returns false if there is no such deadline, or if it is computed. Constant time.
     package mutating func changeSteps(to schedule: borrowing ResolvedSchedule, at now: UInt64) -> Bool {
-        if deadline == .max || isFinishing || isComputed { return false }
+        if deadline == .max || isComputed { return false }
         if schedule.modifiers != nil || rare != nil {
             let rare = needRare()
             rare.modifiers = schedule.modifiers ?? ResolvedSchedule.Modifiers()
@@ -330,26 +327,25 @@ package struct Timing: ~Copyable {
     @inline(__always) package mutating func takeTick(at now: UInt64) -> Expiration? {
         if let rare { return takeTick(at: now, by: rare) }
         if deadline > now || deadline == .max { return nil }
-        guard isPeriodic else {
+        guard case .every(let period) = kind else {
             let tick = Expiration(index: index, deadline: deadline, isComputed: isComputed)
             index = index.saturatingAdding(1)
             exhaust()
             return tick
         }
         // Nearly every timer takes this path. The deadlines are exact: they are whole numbers of nanoseconds apart.
-        let missed = now - deadline < length ? 0 : (now - deadline) / length
-        let span = missed &* length
+        let missed = now - deadline < period ? 0 : (now - deadline) / period
+        let span = missed &* period
         let tick = Expiration(index: index, deadline: deadline, span: span, missed: missed)
         index = missed < .max - index ? index + missed + 1 : .max
-        let (next, isTooLate) = (deadline + span).addingReportingOverflow(length)
+        let (next, isTooLate) = (deadline + span).addingReportingOverflow(period)
         deadline = isTooLate ? .max : next
         return tick
     }
 
     @inline(never) private mutating func takeTick(at now: UInt64, by rare: Rare) -> Expiration? {
         let isExtraDue = rare.extra <= now && rare.extra != .max
-        // What had passed when the timer was finished has passed, even if the clock was set back since.
-        let now = isFinishing ? max(now, rare.end) : now
+        let now = max(now, rare.finished ?? 0)
         let due = deadline
         let isDue = due <= now && due != .max
         if isExtraDue, !isDue || due > rare.asked {
@@ -357,9 +353,10 @@ package struct Timing: ~Copyable {
             return Expiration(index: index, deadline: rare.asked, isExtra: true)
         }
         guard isDue else { return nil }
-        if isFinishing { rare.extra = .max }
+        // The last tick stands for the extra one, too.
+        if rare.finished != nil { rare.extra = .max }
         rare.burst += 1
-        let grid = isPeriodic ? rare.grid : nil
+        let grid = period == nil ? nil : rare.grid
         var (missed, latest) = (UInt64(0), due)
         if let grid, isTheRest {
             let step = grid.latestStep(at: max(due - rare.offset, rare.end <= now ? rare.end : now - rare.offset))
@@ -396,16 +393,18 @@ package struct Timing: ~Copyable {
     package func stopCatchingUp() { rare?.burst = 0 }
 
     /// Whether the next deadline is counted from the return of the handler.
-    package var countsFromReturn: Bool { flags.isSuperset(of: [.isFixedDelay, .isExhausted]) && rare?.remaining != 0 }
+    package var countsFromReturn: Bool { isExhausted && fixedDelay != nil && rare?.remaining != 0 }
 
     /// Begins the next delay of a timer that counts from the return of its handler.
     package mutating func handlerReturned(at now: UInt64) {
         if let rare, rare.frozenSince != .max { rare.frozenSince = max(rare.frozenSince, now) }
-        follow(.fixedDelay(length), from: now.saturatingAdding(length))
+        guard let fixedDelay else { return }
+        isExhausted = false
+        move(to: now.saturatingAdding(fixedDelay))
     }
 
     /// Whether the next deadline is being computed, or the deadlines that the last tick stands for.
-    package var awaitsComputation: Bool { flags.isSuperset(of: [.isComputed, .isExhausted]) }
+    package var awaitsComputation: Bool { isExhausted && isComputed }
 
     /// Goes on with the deadline that was computed while the tick of the former one was being delivered, or with none.
     ///
@@ -415,24 +414,23 @@ package struct Timing: ~Copyable {
     package mutating func advance(to next: UInt64?, missed: UInt64) {
         index = index.saturatingAdding(missed)
         guard let next else { return }
-        flags.remove(.isExhausted)
+        isExhausted = false
         move(to: next)
     }
 
     /// Moves the next deadline, which was computed anew, and keeps its number.
     package mutating func move(to next: UInt64) { if let rare { wait(for: next, by: rare) } else { deadline = next } }
 
-    /// Drops every deadline after now. Without an earlier one that waits for its tick, an extra tick stands for
-    /// them. The timer then ends, also one on demand.
+    /// Drops every deadline after now. One tick stands for those that have passed or, if none has, an extra one comes.
+    /// Then the timer ends, also one on demand.
     package mutating func finish(at now: UInt64) {
-        if isFinishing { return }
         let rare = needRare()
-        flags.insert(.isFinishing)
-        rare.end = min(rare.end, now)
+        if rare.finished != nil { return }
+        (rare.finished, rare.end, rare.burstLimit, isOnDemand) = (now, min(rare.end, now), 1, false)
+        // The tick comes at once, also with a tolerance.
         askForExtra(at: now)
-        // Otherwise the tick for the deadlines that have passed is the last one.
         if deadline <= now { return }
-        if !awaitsComputation { rare.remaining = 0 }
+        rare.remaining = 0
         exhaust()
     }
 
@@ -470,27 +468,4 @@ package struct Timing: ~Copyable {
 extension UInt64 {
     /// Adds a length; saturates.
     fileprivate mutating func add(_ length: UInt64) { self = saturatingAdding(length) }
-}
-
-/// A tolerance in one byte, because eight would make each timer larger: at least 80 % of what was asked for. The rest
-/// is left to the thread, which takes time to wake up.
-private struct Tolerance {
-    /// An exponent, and two bits of the number after its leading bit. Numbers below 4 are as they are.
-    private let code: UInt8
-
-    @inline(__always) init(_ nanoseconds: UInt64) {
-        if nanoseconds == 0 {
-            code = 0
-            return
-        }
-        let exponent = max(0, 61 - nanoseconds.leadingZeroBitCount)
-        code = UInt8(exponent << 2 + Int(nanoseconds >> exponent))
-    }
-
-    @inline(__always) var isZero: Bool { code == 0 }
-
-    @inline(__always) var nanoseconds: UInt64 {
-        let exponent = max(1, code >> 2) - 1
-        return UInt64(code < 4 ? code : code & 3 | 4) &<< UInt64(exponent)
-    }
 }

@@ -48,7 +48,7 @@ extension ServiceState {
         guard epoch == self.epoch else { return .sleep }
         guard let record = scheduler.firstDue()?.record else {
             if scheduler.hasDue { return .again }
-            arm(scheduler.endRound(at: scheduler.hasDeferred ? now?.nanoseconds ?? .max : .max))
+            arm(scheduler.endRound(at: scheduler.hasDeferred ? now?.nanoseconds ?? 0 : 0))
             return .sleep
         }
         if case .inline = record.user.destination, let expiration = scheduler.begin(record, at: woke.nanoseconds) {
@@ -98,7 +98,7 @@ extension ServiceState {
         let now = record.countsFromReturn ? self.now ?? instant : instant
         let order = scheduler.putBack(record, decidedAt: instant.nanoseconds, byHop: byHop, now: now.nanoseconds)
         if observer != nil, let delivered { observe(record, delivered, woke: (woke ?? instant).nanoseconds) }
-        if order == nil || record.hasEnded || record.user.isAwaited { return concludeDelivery(of: record, order) }
+        if order == nil || record.hasEnded { return concludeDelivery(of: record) }
         // There are orders only outside a round.
         if let order, order != .leave { arm(order) }
     }
@@ -121,24 +121,12 @@ extension ServiceState {
         }
     }
 
-    /// Ends the delivery of a timer that has ended or must end, or that a caller waits for.
+    /// Ends the delivery of a timer that has ended, or that has no tick left.
     // Not inlined: few deliveries take this way, and that of the others stays short.
-    @inline(never) private mutating func concludeDelivery(of record: Record, _ order: AlarmOrder?) {
-        guard let order else {
-            end(record, .completed)
-            return
-        }
-        if order != .leave { arm(order) }
-        if record.hasEnded {
-            observer?.forget(record)
-            teardown.add(ended: record)
-        } else if record.wasRevivedWhileAwaited, !scheduler.timers.mustEnd(record) {
-            if record.mustEndWithHandler {
-                end(record, .cancelled)
-            } else {
-                teardown.needRare().waits += record.takeWaits()
-            }
-        }
+    @inline(never) private mutating func concludeDelivery(of record: Record) {
+        if end(record, .completed) { return }
+        observer?.forget(record)
+        teardown.add(ended: record)
     }
 }
 

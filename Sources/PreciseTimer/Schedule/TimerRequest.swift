@@ -35,7 +35,7 @@ struct TimerRequest {
     }
 
     private static func nanoseconds(of tolerance: Duration) throws(TimerError) -> UInt64 {
-        if let nanoseconds = tolerance.nanosecondsUnlessNegative { return nanoseconds }
+        if tolerance >= .zero { return tolerance.nanosecondsRoundedDown }
         let attempted = "scheduling with a tolerance of \(tolerance.text)"
         throw TimerError(.invalidSchedule, "\(attempted) (it must not be negative)")
     }

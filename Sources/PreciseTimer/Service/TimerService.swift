@@ -215,8 +215,7 @@ extension TimerService {
     ///   - line: the line that a debug build names.
     /// - Returns: whether this call ended the service.
     @discardableResult public func shutdownAndWait(file: StaticString = #fileID, line: UInt = #line) async -> Bool {
-        // Without a limit, nothing is thrown.
-        (try? await shutdownAndWait(lastTick: false, file: file, line: line)) ?? false
+        (try? await shutdownAndWait(upTo: nil, file: file, line: line)) ?? false
     }
 
     /// Ends all timers of a service, also of a shared one: the timers of all code in the process, whichever part

@@ -47,13 +47,14 @@ extension PreciseTimer {
     ///
     /// If deadlines have passed already, the last tick is theirs. Otherwise an extra tick comes as soon as possible
     /// (``Tick/isExtra``). The timer then ends with ``EndReason/completed``, also one on demand. It has no last tick if
-    /// it is paused, which cancels it, or if it had ended. If its last handler gives it another schedule, it goes on.
-    /// Called from inside the handler, it does not wait.
+    /// it is paused, which cancels it, or if it had ended. From this call on it takes no orders, also not from its last
+    /// handler: ``reschedule(_:)`` throws, ``fire()`` and ``pause(keeping:)`` return false. Called from inside the
+    /// handler, it does not wait.
     ///
     /// - Parameter limit: how long to wait, in real time; nil for as long as it takes, and not at all if it is
     ///   negative. After that the timer is cancelled, and so is the task of its handler.
-    /// - Returns: whether the timer ended with a last tick or, inside the handler, whether it will. False if it goes
-    ///   on, if it was paused, and if another call or the release of its target ended it before.
+    /// - Returns: whether the timer ended with a last tick or, inside the handler, whether it will. False if it was
+    ///   paused, and if another call or the release of its target ended it before.
     /// - Throws: `TimerError` with the code ``TimerError/Code/handlerRunning`` if its handler has not returned within
     ///   the limit, and with ``TimerError/Code/lastTickPending`` if its last tick was not delivered within the limit.
     @discardableResult public func finish(within limit: Duration? = nil) async throws(TimerError) -> Bool {
@@ -62,15 +63,14 @@ extension PreciseTimer {
         if !hasLastTick { core.end(record, .cancelled, wait) }
         try await wait.untilOver(for: [(core, record)], within: limit)
         // Another call, or the release of the target, may have ended it before its last tick.
-        return hasLastTick && !wait.someGoOn && core.isCompletedOrGoesOn(record)
+        return hasLastTick && [.scheduled, .ended(.completed)].contains(state)
     }
 }
 
 extension TimerBag {
     /// Ends all timers after one last tick each, as ``PreciseTimer/finish(within:)`` does, removes them, and waits for
-    /// their handlers. If a handler gives its timer another schedule during the wait, the timer is cancelled when that
-    /// handler has returned. Called from inside a handler, it does not wait; if the bag had the only handle of that
-    /// handler's timer, and no target keeps it, the running tick is its last.
+    /// their handlers. Called from inside a handler, it does not wait for that handler; if the bag had the only handle
+    /// of that handler's timer, and no target keeps it, the running tick is its last.
     ///
     /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
@@ -98,58 +98,52 @@ extension TimerBag {
     ) async throws(TimerError) {
         // Held to the end: a timer whose handle is its target would end with its handle.
         defer { withExtendedLifetime(members) {} }
-        let timers = members.flatMap(\.timers).map { ($0.core, $0.record) }
-        try await HandlerWait.end(timers, lastTick: lastTick, within: limit)
+        let (wait, timers) = (HandlerWait(), members.flatMap(\.timers).map { ($0.core, $0.record) })
+        for (core, record) in timers {
+            if !lastTick || !core.finish(record, wait) { core.end(record, .cancelled, wait) }
+        }
+        try await wait.untilOver(for: timers, within: limit)
     }
 }
 
 extension TimerService {
-    /// Ends your own service, if `lastTick` is true after a last tick of each of its timers, and waits for running
-    /// handlers.
+    /// Ends your own service, and waits up to `limit` of real time for running handlers.
     ///
-    /// Otherwise like ``shutdownAndWait(file:line:)``, and ``PreciseTimer/finish(within:)`` for each timer. If a
-    /// handler gives its timer another schedule during the wait, the timer is cancelled when that handler has returned.
-    /// Called from inside a handler, the running tick is the last of its timer.
+    /// Otherwise like ``shutdownAndWait(file:line:)``.
     ///
     /// - Parameters:
-    ///   - lastTick: whether each timer that is not paused gets a last tick.
-    ///   - limit: how long to wait, in real time; nil for as long as it takes.
+    ///   - limit: how long to wait.
     ///   - file: the file that a debug build names.
     ///   - line: the line that a debug build names.
     /// - Returns: whether this call ended the service.
     /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit. The service has
     ///   ended nevertheless.
     @discardableResult public func shutdownAndWait(
-        lastTick: Bool,
-        within limit: Duration? = nil,
+        within limit: Duration,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws(TimerError) -> Bool {
+        try await shutdownAndWait(upTo: limit, file: file, line: line)
+    }
+
+    /// The same; without a limit, nothing is thrown.
+    package func shutdownAndWait(
+        upTo limit: Duration?,
         file: StaticString = #fileID,
         line: UInt = #line
     ) async throws(TimerError) -> Bool {
         if isShared { return shutdown(file: file, line: line) }
-        let start = ContinuousClock.now
-        // The library's own timers end with the service.
-        let timers = lastTick ? core.survey(\.record).filter { !($0.user.target is any WithoutLastTick) } : []
-        let known = timers.map { (core, $0) }
-        do throws(TimerError) { try await HandlerWait.end(known, lastTick: true, within: limit) } catch {
-            core.shutdown()
-            throw error
-        }
         let wait = HandlerWait()
         let isEnding = core.shutdown(wait)
-        try await wait.untilOver(for: core.runningTimers.map { (core, $0) }, within: limit, since: start)
+        try await wait.untilOver(for: core.runningTimers.map { (core, $0) }, within: limit)
         return isEnding
     }
 }
 
 extension ServiceCore {
-    /// Whether a timer has ended after its last deadline, or not yet.
-    fileprivate func isCompletedOrGoesOn(_ record: Record) -> Bool {
-        locked(inForkedChild: false) { _ in record.ending == .completed || !record.hasEnded }
-    }
-
-    /// Whether a handler of a timer is running that the caller is not inside of.
-    fileprivate func runsHandler(of record: Record) -> Bool {
-        locked(inForkedChild: false) { _ in record.user.runner != .nobody && !record.user.runner.isCaller }
+    /// What remains of a timer that ends, besides what the caller is inside of; nil if nothing does.
+    fileprivate func remainder(of record: Record) -> Record.Remainder? {
+        locked(inForkedChild: nil) { _ in record.remainder }
     }
 
     /// Whether the running handler of a timer can return only on the executor that the caller occupies.
@@ -157,13 +151,6 @@ extension ServiceCore {
         let destination = locked(inForkedChild: .inline) { _ in record.user.destination }
         guard case .task(let tasks) = destination, let actor = tasks.actor(for: record) else { return false }
         return CurrentExecutor.isOf(actor)
-    }
-
-    /// Whether the last tick of a timer that was finished has not come to its handler.
-    fileprivate func awaitsLastTick(_ record: Record) -> Bool {
-        locked(inForkedChild: false) { _ in
-            record.timing.isFinishing && record.endReason == nil && record.user.runner == .nobody
-        }
     }
 
     /// The timers whose handlers are running.
@@ -176,36 +163,25 @@ extension ServiceCore {
 }
 
 extension HandlerWait {
-    fileprivate typealias Known = (core: ServiceCore, record: Record)
-
-    /// Ends timers for good, with a last tick or without, and waits for their handlers.
-    fileprivate static func end(_ timers: [Known], lastTick: Bool, within limit: Duration?) async throws(TimerError) {
-        let wait = HandlerWait(endsTimers: true)
-        for (core, record) in timers {
-            if !lastTick || !core.finish(record, wait) { core.end(record, .cancelled, wait) }
-        }
-        try await wait.untilOver(for: timers, within: limit)
-    }
-
-    /// Waits for the handlers of timers, for at most a limit that began with an instant, in real time; nil for as long
-    /// as it takes. After that, cancels the timers.
+    /// Waits for the handlers of timers, up to `limit` of real time; nil for as long as it takes. Then cancels the
+    /// timers.
     ///
     /// - Throws: `TimerError` that names the timers whose handlers are still running or, if no handler runs, those
     ///   whose last tick has not come.
     fileprivate func untilOver(
-        for timers: [Known],
-        within limit: Duration?,
-        since start: ContinuousClock.Instant = .now
+        for timers: [(core: ServiceCore, record: Record)],
+        within limit: Duration?
     ) async throws(TimerError) {
-        if await untilOver(within: limit.map { $0.saturatingSubtracting(start.duration(to: .now)) }) { return }
-        let late = timers.filter { $0.core.awaitsLastTick($0.record) }
+        if await untilOver(within: limit) { return }
+        let pending = timers.filter { $0.core.remainder(of: $0.record) == .lastTick }
         for (core, record) in timers { core.end(record, .cancelled) }
-        let running = timers.filter { $0.core.runsHandler(of: $0.record) }
-        let named = running.isEmpty ? late : running
+        let running = timers.filter { $0.core.remainder(of: $0.record) == .handler }
+        let (late, code, what) =
+            running.isEmpty
+            ? (pending, TimerError.Code.lastTickPending, "last tick") : (running, .handlerRunning, "end")
         // The last handler may have returned meanwhile.
-        if named.isEmpty { return }
-        let names = named.prefix(3).map { $0.core.name(of: $0.record) } + (named.count > 3 ? ["others"] : [])
-        let (code, what) = running.isEmpty ? (TimerError.Code.lastTickPending, "last tick") : (.handlerRunning, "end")
+        if late.isEmpty { return }
+        let names = late.prefix(3).map { $0.core.name(of: $0.record) } + (late.count > 3 ? ["others"] : [])
         throw TimerError(code, "waiting \(limit?.text ?? "") for the \(what) of \(names.joined(separator: ", "))")
     }
 }

@@ -114,10 +114,6 @@ public final class PreciseTimer: Sendable {
         try core.reschedule(record, resolved, keepsPhase: true)
     }
 
-    /// Sets a timer on demand, unless it has ended or is being finished. Its handler cannot make it go on either, as it
-    /// could with ``reschedule(_:)``. Returns whether it was set. For the patterns, which have only one last call.
-    package func setUnlessFinishing(to instant: TimerInstant) -> Bool { core.setUnlessFinishing(record, to: instant) }
-
     /// Asks for one extra tick, as soon as possible and through the normal path. The grid does not move. Returns
     /// false if the timer has ended, or if ``finish(within:)`` or the like has asked for its last tick.
     ///

@@ -230,7 +230,7 @@ public class CallLimiter: @unchecked Sendable {
     /// no orders, because it has ended, with its target or its service, or is being finished.
     private func set(_ timer: PreciseTimer, _ instant: TimerInstant) -> Bool {
         var instant = instant
-        while timer.setUnlessFinishing(to: instant) {
+        while (try? timer.reschedule(.once(at: instant))) != nil {
             let latest = state.withLock(inForkedChild: nil) { $0.limit.deadline } ?? instant
             if latest == instant { return true }
             instant = latest

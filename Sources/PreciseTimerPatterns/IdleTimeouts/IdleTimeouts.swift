@@ -33,13 +33,16 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     private typealias Expiry = (key: Key, tick: PreciseTimer.Tick)
 
     /// A key with a time-out, which is the target of its timer.
-    private final class Entry: Sendable, WithoutLastTick {
+    private final class Entry: Sendable {
         let key: Key
         weak let owner: IdleTimeouts?
         /// The deadline of the tick that is removing the entry, or has removed it; 0 if there is none. Set before the
         /// timer is asked whether it was set again, so that a thread that sets it again, and then does not find this
         /// set, came first.
         let expiring = Atomic<UInt64>(0)
+        /// Whether it has waited after a standstill, and was not refreshed since: an extra tick lets it pass then. That
+        /// of a timer that is finished does not.
+        let hasWaited = Atomic(false)
 
         init(_ key: Key, _ owner: IdleTimeouts) {
             self.key = key
@@ -252,6 +255,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
             let deadline = min(now.advanced(by: timeout), TimerInstant(nanoseconds: .max - 1, clock: now.clock))
             do throws(TimerError) {
                 try slot.timer.reschedule(.once(at: deadline))
+                slot.entry.hasWaited.store(false, ordering: .relaxed)
                 let expiring = slot.entry.expiring.load(ordering: .sequentiallyConsistent)
                 if expiring == 0 || expiring == deadline.nanoseconds { return true }
                 // Another thread decides just now whether an earlier time-out has passed. Ask again after that.
@@ -329,7 +333,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     /// Called when the tick of an entry is delivered. Removes the entry, and returns true, unless it was cancelled or
     /// refreshed since its tick was due, it waits, or its timer has ended, with its service or a bag.
     private func expire(_ entry: Entry, _ tick: PreciseTimer.Tick) -> Bool {
-        // An extra tick is that of the end of a wait.
+        if tick.isExtra, !entry.hasWaited.load(ordering: .relaxed) { return false }
         let (waits, delay) = (mayWait && !tick.isExtra, tick.lateness - options.tolerance)
         var beginsWait = false
         let expired: Slot? = state.withLock(inForkedChild: nil) { state in
@@ -371,7 +375,10 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
             defer { (state.waiting, state.wait) = ([], nil) }
             return state.waiting
         }
-        for slot in waiting where slot.timer.nextDeadline == nil { slot.timer.fire() }
+        for slot in waiting where slot.timer.nextDeadline == nil {
+            slot.entry.hasWaited.store(true, ordering: .relaxed)
+            slot.timer.fire()
+        }
     }
 
     /// Called when the handler of an entry has returned.
@@ -380,9 +387,6 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         withExtendedLifetime(timer) {}
     }
 }
-
-// A service that ends with last ticks lets no time-out pass.
-extension IdleTimeouts: WithoutLastTick {}
 
 extension IdleTimeouts: TimerHolder {
     /// The timers of its keys, and of handlers that are running. Those that a service or a bag has ended may be among

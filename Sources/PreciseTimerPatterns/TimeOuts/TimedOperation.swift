@@ -5,7 +5,7 @@ internal import TimerKernel
 ///
 /// It is `@unchecked Sendable` because `operation` and `result` belong to the caller's isolation: that task runs there,
 /// and the caller waits for it, so only one of them touches these at a time. The rest has a lock.
-@safe final class TimedOperation<Success, Failure: Error>: @unchecked Sendable, WithoutLastTick {
+@safe final class TimedOperation<Success, Failure: Error>: @unchecked Sendable {
     /// Why the operation was cancelled.
     enum Cause {
         /// The surrounding task was cancelled.

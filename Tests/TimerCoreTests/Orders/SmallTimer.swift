@@ -172,7 +172,6 @@ final class SmallTimer {
         for number in [endedBy, burst, finals] { hasher.combine(number) }
         for fact in [isAdded, isFrozen, isClosed, target == nil, isInHandler, isOver] { hasher.combine(fact) }
         hasher.combine(record.user.runner)
-        hasher.combine(record.user.isAwaited)
         hasher.combine(record.stage)
         hasher.combine(record.ending)
     }

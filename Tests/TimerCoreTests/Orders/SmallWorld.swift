@@ -284,17 +284,15 @@ final class SmallWorld: World {
     private func combineScheduler(into hasher: inout Hasher) {
         let records = timers.map(\.record)
         let waiting = records.filter { $0.stage == .queued || $0.stage == .firing && $0.position >= 0 }
-        let deferred = records.filter { $0.stage == .deferred }
-        let elements =
-            waiting.map { state.scheduler.waiting.element(of: $0) }
-            + deferred.map { state.scheduler.deferred.element(of: $0) }
+        let elements = waiting.map { state.scheduler.waiting.element(of: $0) }
         let present = records.filter { !$0.hasEnded }
-        let sequences = present.map(\.sequence) + elements.map(\.sequence) + [state.scheduler.firstDeferred]
+        let sequences = present.map(\.sequence) + elements.map(\.sequence)
         hasher.combine(sequences.map { sequence in sequences.count { $0 < sequence } })
         hasher.combine(records.map { $0.stage == .deferred })
         hasher.combine(elements.map(\.nanoseconds))
         hasher.combine(present.map { [$0.position, $0.listPosition] })
         hasher.combine(state.scheduler.timers.closing)
+        hasher.combine(state.scheduler.deferred.mark)
         hasher.combine(state.scheduler.round)
         hasher.combine(state.scheduler.armed)
     }

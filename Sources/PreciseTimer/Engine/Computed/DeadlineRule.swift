@@ -65,10 +65,13 @@ package final class DeadlineRule: Sendable {
         return next.nanoseconds
     }
 
-    /// The first deadline after an instant. A clock that is at most a minute before the latest deadline that had a tick
-    /// or was missed repeats none.
+    /// A clock that was set back by this much, in nanoseconds, or by less repeats no deadline: a minute.
+    private static var longestCorrection: UInt64 { 60_000_000_000 }
+
+    /// The first deadline after an instant. A clock that was corrected, and is before the latest deadline that had a
+    /// tick or was missed, repeats none.
     func next(after now: UInt64, butNotBefore latest: UInt64, on clock: TimerClock) -> UInt64? {
-        let isSetBack = latest > now && latest - now <= 60_000_000_000
+        let isSetBack = latest > now && latest - now <= Self.longestCorrection
         return next(after: isSetBack ? latest : now, on: clock)
     }
 

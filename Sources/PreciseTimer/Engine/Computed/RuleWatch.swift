@@ -39,7 +39,8 @@ final class RuleWatch: Sendable {
     }
 
     private func recompute(_ core: ServiceCore) {
-        for record in state.withLock({ $0.records.values.compactMap(\.record) }) { core.clockWasSet(for: record) }
+        core.locked(inForkedChild: ()) { $0.clockChecks += 1 }
+        for record in state.withLock({ $0.records.values.compactMap(\.record) }) { core.recompute(record, since: nil) }
     }
 }
 

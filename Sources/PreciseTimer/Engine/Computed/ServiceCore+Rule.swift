@@ -1,12 +1,14 @@
 internal import TimerKernel
 
 /// Timers whose deadlines a rule computes: each before the handler of the former one is called, and anew when the wall
-/// clock was set. The rule is the user's code, so it is asked without the lock.
+/// clock was set. The rule is the user's code, so it is asked without the lock. Each of these methods notes the number of
+/// ``ServiceState/clockChecks`` before it asks, and calls ``recompute(_:since:)`` when it has the answer.
 extension ServiceCore {
     /// What a rule is asked in a delivery.
     private struct Question {
         let rule: DeadlineRule
         let sequence: UInt64
+        let checks: Int
         /// Up to which instant deadlines that have passed share the tick; 0 if each has its own.
         let limit: UInt64
         let isLastTick: Bool
@@ -18,10 +20,11 @@ extension ServiceCore {
         let rare = record.needRare()
         if clock == .wall { rare.ruleWatch = try watchRule(of: record) }
         do throws(TimerError) {
+            let checks = locked { $0.clockChecks }
             let (rule, schedule) = try begin(rule)
             (rare.beganComputed, rare.rule) = (true, rule)
             let timer = try register(record, schedule, service)
-            recomputeIfOutdated(record)
+            recompute(record, since: checks)
             return timer
         } catch {
             rare.ruleWatch?.remove(record)
@@ -34,16 +37,16 @@ extension ServiceCore {
     /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule.
     @inline(never) func reschedule(_ record: Record, by rule: ScheduleRule) throws(TimerError) {
         if lock.isOfAnotherProcess { throw .inForkedChild("rescheduling a timer") }
-        let known = locked { _ in
-            record.rare.flatMap { $0.beganComputed ? ($0.generation, $0.latestDeadline) : nil }
+        let known = locked { state in
+            record.rare.flatMap { $0.beganComputed ? (state.clockChecks, $0.latestDeadline) : nil }
         }
-        guard let (generation, latest) = known else {
+        guard let (checks, latest) = known else {
             let attempted = "rescheduling to \(rule.name()) a timer that began with another kind of schedule"
             throw TimerError(.invalidSchedule, "\(attempted) (end it and schedule a new one)")
         }
         let (own, schedule) = try begin(rule, after: latest)
-        try reschedule(record, schedule, by: own, asOf: generation)
-        recomputeIfOutdated(record)
+        try reschedule(record, schedule, by: own)
+        recompute(record, since: checks)
     }
 
     /// Lets a timer go on to its next deadline, while the tick of this one is being delivered. Returns the tick with
@@ -52,14 +55,15 @@ extension ServiceCore {
         // As in a handler, the target is there while the rule is asked.
         guard let target = record.user.target else { return expiration }
         defer { withExtendedLifetime(target) {} }
-        let question = locked(inForkedChild: nil) { _ -> Question? in
+        let question = locked(inForkedChild: nil) { state -> Question? in
             // The timer may have got another schedule, or have ended.
             guard record.timing.awaitsComputation, !record.hasEnded, let rule = record.rare?.rule else { return nil }
             return Question(
                 rule: rule,
                 sequence: record.sequence,
+                checks: state.clockChecks,
                 limit: record.timing.restEnd(at: now.nanoseconds),
-                isLastTick: record.timing.isFinishing || record.timing.isCountedOut
+                isLastTick: !record.takesOrders || record.timing.isCountedOut
             )
         }
         var (latest, missed) = (expiration.deadline, UInt64(0))
@@ -72,52 +76,38 @@ extension ServiceCore {
                 record.timing.advance(to: question.isLastTick ? nil : answer.next, missed: missed)
                 record.rare?.latestDeadline = answer.latest
             }
-            recomputeIfOutdated(record)
+            recompute(record, since: question.checks)
         }
         if locked(inForkedChild: false, { _ in record.hasEnded }) { return nil }
         let (oldest, span) = (expiration.deadline, latest - expiration.deadline)
         return Expiration(index: expiration.index, deadline: oldest, span: span, missed: missed)
     }
 
-    /// The wall clock was set, or the time zone may have changed. Whoever is computing a deadline of the timer at this
-    /// moment does so once more.
-    func clockWasSet(for record: Record) {
-        locked(inForkedChild: ()) { _ in record.rare?.generation += 1 }
-        recompute(record)
-    }
-
-    /// Computes the next deadline anew if the clock was set while it was computed.
-    private func recomputeIfOutdated(_ record: Record) {
-        let isOutdated = locked(inForkedChild: false) { _ in
-            record.rare.map { $0.generation != $0.seenGeneration } ?? false
-        }
-        if isOutdated { recompute(record) }
-    }
-
-    /// Computes the next deadline anew. A deadline that has passed stays: its tick is due. So does that of a timer that
-    /// is being finished: its last tick was decided on.
-    private func recompute(_ record: Record) {
-        typealias Known = (rule: DeadlineRule, deadline: UInt64, latest: UInt64, sequence: UInt64, generation: Int)
-        let known = locked(inForkedChild: nil) { _ -> Known? in
-            guard record.isAdded, record.timing.isComputed, !record.timing.isFinishing else { return nil }
-            guard !record.timing.awaitsComputation, let rare = record.rare, let rule = rare.rule else { return nil }
-            return (rule, record.timing.deadline, rare.latestDeadline, record.sequence, rare.generation)
-        }
-        guard let known else { return }
-        let (now, rule) = (now.nanoseconds, known.rule)
-        guard now < known.deadline, let next = rule.next(after: now, butNotBefore: known.latest, on: clock) else {
-            return
-        }
-        let isLate = decide(inForkedChild: false) { state in
-            guard record.isAdded, let rare = record.rare, rare.rule === rule, !record.timing.isFinishing else {
-                return false
+    /// Computes the next deadline anew if the clock was checked since the given number of checks, and again if it was
+    /// checked meanwhile. A deadline that has passed stays: its tick is due. So does that of a timer that takes no
+    /// orders: its last tick was decided on.
+    func recompute(_ record: Record, since checks: Int?) {
+        typealias Known = (rule: DeadlineRule, deadline: UInt64, latest: UInt64, sequence: UInt64)
+        var seen = checks
+        while true {
+            let known = locked(inForkedChild: nil) { state -> Known? in
+                guard seen != state.clockChecks, record.isAdded, record.takesOrders, record.timing.isComputed,
+                    !record.timing.awaitsComputation, let rare = record.rare, let rule = rare.rule
+                else { return nil }
+                seen = state.clockChecks
+                return (rule, record.timing.deadline, rare.latestDeadline, record.sequence)
             }
-            if record.timing.deadline != known.deadline || record.sequence != known.sequence { return true }
-            rare.seenGeneration = known.generation
-            if next != known.deadline { state.arm(state.scheduler.move(record, to: next)) }
-            return false
+            let now = now.nanoseconds
+            guard let known, now < known.deadline else { return }
+            guard let next = known.rule.next(after: now, butNotBefore: known.latest, on: clock) else { return }
+            decide(inForkedChild: ()) { state in
+                // If the timer has gone on meanwhile, the code that let it go on has asked the rule, too.
+                guard record.isAdded, record.takesOrders, record.sequence == known.sequence,
+                    record.timing.deadline == known.deadline, next != known.deadline
+                else { return }
+                state.arm(state.scheduler.move(record, to: next))
+            }
         }
-        if isLate { recompute(record) }
     }
 
     /// The rule of one timer, and the schedule that begins with its first deadline.
@@ -130,12 +120,11 @@ extension ServiceCore {
 }
 
 extension ServiceState {
-    /// Lets a rule compute the deadlines of a timer, or nobody. The former rule is the user's, and is released without
-    /// the lock.
-    mutating func follow(_ rule: DeadlineRule?, by record: Record, asOf generation: Int) {
+    /// Sets the timer's rule; nil for none. The former rule is the user's, and is released without the lock.
+    mutating func follow(_ rule: DeadlineRule?, by record: Record) {
         guard let rare = record.rare else { return }
         if let former = rare.rule { teardown.needRare().released.append(former) }
-        (rare.rule, rare.seenGeneration) = (rule, generation)
+        rare.rule = rule
         if let rule { rare.latestDeadline = rule.inherited }
     }
 }

@@ -92,7 +92,7 @@ extension ServiceCore {
         let teardown = locked(inForkedChild: nil) { $0.stop(epoch: epoch, answering: error) }
         // No handler begins any more. After the timers have ended, a handler could return unseen, and its thread could
         // still be finalizing its timer.
-        if let wait { eachRunningTimer { $0.awaitReturn(wait) } }
+        if let wait { eachRunningTimer { $0.await(wait) } }
         guard let teardown else { return false }
         perform(teardown)
         // A callback may fork, and its child comes here, too.
@@ -127,8 +127,6 @@ struct Teardown: ~Copyable {
         var tasks: [TaskDestination] = []
         /// Further timers that have ended.
         var timers: [Record] = []
-        /// Those who wait for the last handler of a timer that goes on.
-        var waits: [HandlerWait] = []
         /// What may be the last reference to an object of the user.
         var released: [AnyObject] = []
         /// The failure of the backend, which ends all timers.
@@ -200,7 +198,6 @@ extension ServiceCore {
     @inline(never) private func finalizeTheRest(_ rare: Teardown.Rare) {
         // A callback may fork, and return in the child: the other timers are the parent's.
         for record in rare.timers where !lock.isOfAnotherProcess { record.finalize() }
-        for wait in rare.waits { wait.handlerReturned(goesOn: true) }
         if let failure = rare.failure { fail(failure) }
     }
 }

@@ -111,15 +111,15 @@ final class ServiceCore: @unchecked Sendable {
         }
     }
 
-    /// Ends a timer. Returns true for the call that ended it, but not if somebody was told before that it had ended
-    /// with its target.
+    /// Ends a timer, and lets a caller wait for its running handler. True for the one call that ended it; false if an
+    /// earlier read had already reported that its target was gone.
     @discardableResult func end(_ record: Record, _ ending: TimerEnding, _ wait: HandlerWait? = nil) -> Bool {
         let endsNow = decide(inForkedChild: false) { state in
             let endsNow = state.end(record, ending)
-            if let wait { record.awaitReturn(wait) }
+            if let wait { record.await(wait) }
             return endsNow
         }
-        // Read without the lock: nobody is told of a released target any more.
+        // Read without the lock: no reader reports a released target any more.
         return endsNow && !record.user.isOrphan
     }
 
@@ -136,8 +136,6 @@ final class ServiceCore: @unchecked Sendable {
 
     func pause(_ record: Record, keeping kept: PreciseTimer.PauseKeeping) -> Bool {
         locked(inForkedChild: false) { state in
-            // Its last tick could not come.
-            if record.timing.isFinishing { return false }
             guard state.scheduler.pause(record) else { return false }
             if case .remaining = kept { state.freeze(record) }
             return true
@@ -145,39 +143,25 @@ final class ServiceCore: @unchecked Sendable {
     }
 
     func resume(_ record: Record) -> Bool {
-        isDone { state in
-            record.user.isOrphan ? nil : state.now.flatMap { state.scheduler.resume(record, at: $0.nanoseconds) }
-        }
+        isDone { state in state.now.flatMap { state.scheduler.resume(record, at: $0.nanoseconds) } }
     }
 
     func restart(_ record: Record) -> Bool {
-        isDone { state in
-            guard record.mayGoOn else { return nil }
-            return state.now.flatMap { state.scheduler.restart(record, at: $0.nanoseconds) }
-        }
+        isDone { state in state.now.flatMap { state.scheduler.restart(record, at: $0.nanoseconds) } }
     }
 
-    /// Lets a timer end after one more tick. Returns false if it is paused or had ended, or has no last tick. The
-    /// caller waits for the return of the last handler, unless it is inside a handler of the timer.
+    /// Lets a timer end after one more tick, and a caller wait for that. Returns false if it is paused or had ended.
     func finish(_ record: Record, _ wait: HandlerWait) -> Bool {
-        if record.user.target is any WithoutLastTick { return false }
-        return isDone { state in
-            if record.user.isOrphan { return nil }
-            guard let now = state.now, let order = state.scheduler.finish(record, at: now.nanoseconds) else {
-                return nil
-            }
-            // Nobody waits for a handler from inside, but the timer may have to end with it.
-            let wait = record.user.runner.isCaller ? HandlerWait(endsTimers: wait.endsTimers) : wait
-            record.awaitLastReturn(wait)
+        isDone { state in
+            guard !record.user.isOrphan, let now = state.now else { return nil }
+            let order = state.scheduler.finish(record, at: now.nanoseconds)
+            if order != nil { record.await(wait) }
             return order
         }
     }
 
     func fire(_ record: Record) -> Bool {
-        isDone { state in
-            // Its last tick is on its way, or is there.
-            record.timing.isFinishing ? nil : state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) }
-        }
+        isDone { state in state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) } }
     }
 
     /// Starts a timer anew, on deadlines that a rule computes or on others, or changes its steps.
@@ -185,17 +169,16 @@ final class ServiceCore: @unchecked Sendable {
         _ record: Record,
         _ schedule: ResolvedSchedule,
         by rule: DeadlineRule? = nil,
-        asOf generation: Int = 0,
         keepsPhase: Bool = false
     ) throws(TimerError) {
         let answer = request { state in
-            guard record.mayGoOn, state.alarm != nil else { return nil }
+            guard record.takesOrders, state.alarm != nil else { return nil }
             if keepsPhase, let now = state.now,
                 let order = state.scheduler.changeSteps(record, to: schedule, at: now.nanoseconds)
             {
                 return order
             }
-            if record.rare?.rule != nil || rule != nil { state.follow(rule, by: record, asOf: generation) }
+            if record.rare?.rule != nil || rule != nil { state.follow(rule, by: record) }
             let now = state.start(of: schedule)
             if record.timing.isFrozen { state.freeze(record, at: schedule.countsFromNow ? now : nil) }
             return state.scheduler.reschedule(record, schedule, at: now)
@@ -207,21 +190,11 @@ final class ServiceCore: @unchecked Sendable {
         }
     }
 
-    /// Sets a timer on demand, unless it has ended or is being finished. Returns whether it was set.
-    func setUnlessFinishing(_ record: Record, to instant: TimerInstant) -> Bool {
-        isDone { state in
-            if record.hasEnded || record.timing.isFinishing { return nil }
-            if record.timing.isFrozen { state.freeze(record) }
-            let schedule = ResolvedSchedule(.at(instant.nanoseconds), .once)
-            return state.scheduler.reschedule(record, schedule, at: 0)
-        }
-    }
-
     /// The error of a timer that could not be rescheduled.
     func whyNotRescheduled(_ record: Record) -> TimerError {
         if lock.isOfAnotherProcess { return .inForkedChild("rescheduling a timer") }
-        let (end, isFinishing) = locked { _ in (record.endReason, record.timing.isFinishing) }
-        let cause = isFinishing ? "finish() was called" : "its service ends"
+        let (end, takesOrders) = locked { _ in (record.endReason, record.takesOrders) }
+        let cause = takesOrders ? "its service ends" : "finish() was called"
         let reason = end.map { ", \($0)" } ?? ", or is about to, because \(cause)"
         let remedy = "schedule a new one, or schedule it .onDemand to set it again and again"
         return TimerError(.timerEnded, "rescheduling a timer that has ended\(reason) (\(remedy))")

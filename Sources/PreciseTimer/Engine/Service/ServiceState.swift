@@ -44,8 +44,10 @@ struct ServiceState: ~Copyable {
     var teardown = Teardown()
     /// Sees the ticks, if anybody wants to know of them.
     var observer = isDebugBuild ? Observer() : nil
-    /// Has computed deadlines computed anew.
+    /// Recomputes computed deadlines when the clock is set.
     lazy var ruleWatch = RuleWatch()
+    /// How many times the clock was checked for them.
+    var clockChecks = 0
     /// The service, held while a timer is pending, which keeps it alive.
     var serviceWhilePending: AnyObject?
     /// The error that ended an epoch while it was being started.

@@ -149,7 +149,7 @@ extension ServiceCore {
     }
 }
 
-// What the patterns use of the engine, besides ``PreciseTimer/setUnlessFinishing(to:)``.
+// What the patterns use of the engine.
 
 /// A handler that may be isolated to an actor, as one that can be called without a task; nil if it is isolated. The
 /// compiler refuses such a conversion of a synchronous function, because it cannot know that. The representation is the
@@ -186,7 +186,3 @@ func calledInPlace<First, Second>(
 func calledInPlace(_ handler: @escaping @isolated(any) @Sendable () throws -> Void) -> (@Sendable () throws -> Void)? {
     handler.isolation == nil ? unsafe unsafeBitCast(handler, to: (@Sendable () throws -> Void).self) : nil
 }
-
-/// The target of a timer of the library's own, such as a sleep or a time-out, which has no last tick. For the patterns,
-/// too.
-package protocol WithoutLastTick: AnyObject {}

@@ -3,38 +3,29 @@ internal import TimerKernel
 
 /// One caller's wait for the handlers of any number of timers to return.
 ///
-/// A timer counts from ``expectReturn()`` until ``handlerReturned(goesOn:)``. The caller's own wait begins after all of
-/// its timers were counted.
+/// A timer counts from ``expectReturn()`` until ``handlerReturned()``. The caller's own wait begins after all of its
+/// timers were counted.
 final class HandlerWait: Sendable {
     private struct State {
         /// How many timers have a handler that has not returned, or a last tick that has not come.
         var pending = 0
         /// Lets the caller go on, while it waits. Tells whether all handlers have returned.
         var resume: (@Sendable (Bool) -> Void)?
-        var someGoOn = false
     }
 
-    /// Whether a timer ends with its last handler even if that handler has set it again.
-    let endsTimers: Bool
     private let state = Lock(State())
-
-    init(endsTimers: Bool = false) { self.endsTimers = endsTimers }
 
     /// Counts one more timer.
     func expectReturn() { state.withLock { $0.pending += 1 } }
 
-    /// The last handler of a timer has returned. Called without a lock.
-    func handlerReturned(goesOn: Bool) {
+    /// The last handler of a timer has returned, and the timer was finalized. Called without a lock.
+    func handlerReturned() {
         let resume: (@Sendable (Bool) -> Void)? = state.withLock(inForkedChild: nil) { state in
             state.pending -= 1
-            state.someGoOn = state.someGoOn || goesOn
             return state.pending == 0 ? state.resume.take() : nil
         }
         resume?(true)
     }
-
-    /// Whether a last handler has set its timer again, and the timer goes on.
-    var someGoOn: Bool { state.withLock { $0.someGoOn } }
 
     /// Whether there is a handler to wait for.
     var isNeeded: Bool { state.withLock { $0.pending > 0 } }

@@ -17,8 +17,8 @@ final class Record: TimerRecord, @unchecked Sendable {
         var onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
         /// Told of the errors of a handler that is called in place.
         var onError: ErrorHandler?
-        /// Those who wait for the return of the last handler.
-        var waits: [HandlerWait] = []
+        /// The callers that wait for the last handler.
+        fileprivate var waits: [HandlerWait] = []
         /// The error that ended the timer, of its handler or its backend.
         var error: (any Error)?
         /// The statistics, while they are collected.
@@ -29,10 +29,7 @@ final class Record: TimerRecord, @unchecked Sendable {
         var rule: DeadlineRule?
         /// The latest of them that had a tick, or was missed.
         var latestDeadline: UInt64 = 0
-        /// How many times the clock was checked for the rule, and as of which of these checks the next deadline is.
-        var generation = 0
-        var seenGeneration = 0
-        /// Has them computed anew if the wall clock is set.
+        /// Recomputes them if the wall clock is set.
         var ruleWatch: RuleWatch?
     }
 
@@ -84,9 +81,7 @@ struct UserSide: ~Copyable {
     let site: CallSite
     /// Whether the target is the timer's handle.
     let handleIsTarget: Bool
-    /// Whether somebody waits for the return of the last handler.
-    fileprivate(set) var isAwaited = false
-    /// Whether somebody was told that the target was released, which is then how the timer ends.
+    /// Whether a reader was told that the target was released, which is then how the timer ends.
     fileprivate(set) var isOrphan = false
     /// The target; nil if it was released. It must not be released under a lock: this may be the last reference.
     fileprivate(set) weak var target: AnyObject?
@@ -111,11 +106,8 @@ extension Record {
     /// Makes the handle the target, in the forms without one. Called once, before a service knows the timer.
     func adopt(_ handle: PreciseTimer) { if user.handleIsTarget { user.target = handle } }
 
-    /// Notes that somebody was told that the target was released. From then on the timer takes no orders.
-    func becomeOrphan() {
-        user.isOrphan = true
-        timing.refuseOrders()
-    }
+    /// Notes that a reader was told that the target was released.
+    func becomeOrphan() { (user.isOrphan, takesOrders) = (true, false) }
 
     // MARK: Calling the handler of a decided tick, outside any lock
 
@@ -168,46 +160,32 @@ extension Record {
             rare.onEnd = nil
             if let endReason { onEnd(endReason) }
         }
-        for wait in takeWaits() { wait.handlerReturned(goesOn: false) }
+        for wait in rare.waits { wait.handlerReturned() }
+        rare.waits = []
     }
 
-    /// Lets a caller wait until the running handler has returned and the timer was finalized. Changes nothing if no
-    /// handler is running, or if the caller is inside it. For timers that end.
-    func awaitReturn(_ wait: HandlerWait) {
-        if user.runner != .nobody, !user.runner.isCaller { awaitLastReturn(wait) }
+    /// What a caller that ends a timer must wait for.
+    enum Remainder { case handler, lastTick }
+
+    /// What remains of the timer besides what the caller is inside of; nil if nothing does.
+    var remainder: Remainder? {
+        if user.runner.isCaller { return nil }
+        if user.runner != .nobody { return .handler }
+        return takesOrders || endReason != nil ? nil : .lastTick
     }
 
-    /// Lets a caller wait until the last handler has returned, and the timer was finalized if it has ended then.
-    func awaitLastReturn(_ wait: HandlerWait) {
-        user.isAwaited = true
+    /// Lets a caller wait until nothing remains and the timer was finalized.
+    func await(_ wait: HandlerWait) {
+        if remainder == nil { return }
         needRare().waits.append(wait)
         wait.expectReturn()
     }
-
-    /// Those who wait for the return of the last handler, which has returned.
-    func takeWaits() -> [HandlerWait] {
-        guard user.isAwaited, let rare else { return [] }
-        user.isAwaited = false
-        defer { rare.waits = [] }
-        return rare.waits
-    }
-
-    /// Whether somebody waits for the last handler of a timer that goes on, because that handler has set it again.
-    var wasRevivedWhileAwaited: Bool { user.isAwaited && !timing.isFinishing && !hasEnded }
-
-    /// Whether one of those who wait wants the timer to end with its last handler in any case.
-    var mustEndWithHandler: Bool { rare?.waits.contains { $0.endsTimers } ?? false }
 
     /// The running handler's task; nil if there is no such task, or if the caller is in it: a handler that ends its own
     /// timer may go on. For timers that end.
     var taskToCancel: TaskDestination? {
         guard case .task(let tasks) = user.destination, isInHandler, !user.runner.isCaller else { return nil }
         return tasks
-    }
-
-    /// Whether it may get another schedule. A timer that is finishing goes on only if its last handler wants that.
-    @inline(__always) var mayGoOn: Bool {
-        !hasEnded && (!timing.isFinishing || !user.isOrphan && user.runner.isCaller)
     }
 
     // MARK: Facts

@@ -3,7 +3,7 @@ internal import TimerKernel
 
 /// A mailbox in which a task waits for ticks. It holds at most one hop; the tick is decided only when the task
 /// takes the hop.
-final class TickMailbox: Sendable, WithoutLastTick {
+final class TickMailbox: Sendable {
     private struct State {
         /// A due tick.
         var hop: Hop?
