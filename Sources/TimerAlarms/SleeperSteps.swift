@@ -5,9 +5,10 @@ internal import TimerKernel
 /// Only the thread sets the kernel's timer, before it sleeps. Another thread that sets an earlier deadline while this
 /// thread sleeps shortens the sleep, too. In all other cases setting the alarm is no more than storing a number.
 ///
-/// The steps know neither the memory nor the kernel, so that `SleeperTests` takes every order of these very steps.
+/// The steps know neither the memory nor the kernel, so that `SleeperTests` takes every order of these very steps: each
+/// `try` of a requirement is a step, before which the model can let another thread go on.
 package protocol SleeperSteps {
-    /// `TimerError`, except in a model, which stops before each step.
+    /// `TimerError`, except in the model.
     associatedtype Failure: Error
 
     // The numbers that the threads share. All these are sequentially consistent. A setter stores the deadline and then
@@ -75,30 +76,49 @@ extension SleeperSteps {
         _ gaps: inout ShortGaps,
         _ fire: () throws(Failure) -> Void
     ) throws(Failure) -> (hasCome: Bool, SpinPlan.Wait) {
-        var wait = SpinPlan.Wait(woke: try readClock())
-        if wait.woke >= next { return (true, wait) }
-        let gap = next - wait.woke
-        let choice = gap > ShortGaps.longest ? .sleep : gaps.choice(for: gap, at: wait.woke)
-        if choice == .stayAwake {
-            let hasCome = try spin(until: next, gap, &wait)
-            // If the host stood still meanwhile, that time does not count.
-            gaps.pay(min(wait.end - min(wait.woke, wait.end), gap), at: wait.end)
-            // The spinner's budget does not pay for it.
-            return (hasCome, SpinPlan.Wait(woke: wait.end))
-        }
-        let margin = next == .max ? 0 : min(try decideMargin(before: next), next)
-        let alarm = min(next - margin, wait.woke + minute)
-        if wait.woke < alarm {
-            let before = choice == .measureSleep ? Thread.processorTime : nil
+        let now = try readClock()
+        if now >= next { return (true, SpinPlan.Wait(woke: now)) }
+        let gap = next - now
+        let choice = gap > ShortGaps.longest ? .sleep : gaps.choice(for: gap, at: now)
+        if choice == .stayAwake { return try stayAwake(until: next, from: now, &gaps) }
+        return try sleepAndSpin(until: next, from: now, measures: choice == .measureSleep, &gaps, fire)
+    }
+
+    /// Does not sleep. The budget of short gaps pays for that, and the spinner's does not.
+    private func stayAwake(
+        until next: UInt64,
+        from now: UInt64,
+        _ gaps: inout ShortGaps
+    ) throws(Failure) -> (hasCome: Bool, SpinPlan.Wait) {
+        var wait = SpinPlan.Wait(woke: now)
+        let hasCome = try spin(until: next, from: now, &wait)
+        // If the host stood still meanwhile, that time does not count.
+        gaps.pay(min(wait.end - min(now, wait.end), next - now), at: wait.end)
+        return (hasCome, SpinPlan.Wait(woke: wait.end))
+    }
+
+    /// Sleeps until the margin before a deadline begins, and spins in it.
+    private func sleepAndSpin(
+        until next: UInt64,
+        from now: UInt64,
+        measures: Bool,
+        _ gaps: inout ShortGaps,
+        _ fire: () throws(Failure) -> Void
+    ) throws(Failure) -> (hasCome: Bool, SpinPlan.Wait) {
+        var wait = SpinPlan.Wait(woke: now)
+        let marginBegins = next == .max ? .max : next - min(try decideMargin(before: next), next)
+        let alarm = min(marginBegins, now + minute)
+        if now < alarm {
+            let before = measures ? Thread.processorTime : nil
             guard try sleep(until: alarm, for: next) else { return (false, wait) }
             if let before, let after = Thread.processorTime { gaps.learn(price: after - before) }
             wait = SpinPlan.Wait(alarm: alarm, woke: try readClock())
         }
-        guard wait.woke >= next - margin else { return (false, wait) }
+        guard wait.woke >= marginBegins else { return (false, wait) }
         if wait.woke >= next { return (true, wait) }
         // A firing that finds nothing due fetches what the next one needs into the processor's caches.
         if try isStillWaiting(for: next) { try fire() }
-        return (try spin(until: next, margin, &wait), wait)
+        return (try spin(until: next, from: marginBegins, &wait), wait)
     }
 
     /// Sleeps until an instant, or until another thread sets an earlier deadline or stops the alarm. Returns false if
@@ -113,12 +133,12 @@ extension SleeperSteps {
         return sleeps
     }
 
-    /// Reads the clock until ``lead`` before a deadline. Returns false if the thread must begin anew.
-    private func spin(until next: UInt64, _ margin: UInt64, _ wait: inout SpinPlan.Wait) throws(Failure) -> Bool {
-        let early = next - min(lead, margin)
+    /// Reads the clock until ``lead`` before a deadline. Returns false if the thread must begin anew, also because the
+    /// clock was set back to before the beginning of the spin.
+    private func spin(until next: UInt64, from start: UInt64, _ wait: inout SpinPlan.Wait) throws(Failure) -> Bool {
+        let early = max(start, next - min(lead, next))
         while wait.end < early {
-            // A clock that was set back has left the margin.
-            guard try isStillWaiting(for: next), wait.end >= next - margin else { return false }
+            guard try isStillWaiting(for: next), wait.end >= start else { return false }
             wait.end = try readClock()
         }
         fires(for: next, at: wait.end)

@@ -73,8 +73,8 @@ struct ModelTimer {
 
     var place: Place { (lastInstant ?? .max, order) }
 
-    /// Waits for its next deadline, during a round at an instant or between rounds. A timer that is due in the round, or
-    /// was asked for an extra tick, waits for the next one, unless it keeps its turn.
+    /// Waits for its next deadline, during a round at an instant or between rounds. A timer that is due in the round,
+    /// or was asked for an extra tick, waits for the next one, unless it keeps its turn.
     mutating func queue(during round: UInt64?, keepsTurn: Bool) {
         let isDue = round.flatMap { round in next.map { $0 <= round } } ?? false
         isDeferred = !keepsTurn && isWaiting && (isDue || extra != nil)

@@ -141,7 +141,12 @@ import Testing
         await isRunning.pass()
         let finishing = begin(timer)
         mayReturn.open()
-        #expect(await soon { scene.virtual.advanceWithoutSettling(by: .zero); return timer.hasEnded })
+        #expect(
+            await soon {
+                scene.virtual.advanceWithoutSettling(by: .zero)
+                return timer.hasEnded
+            }
+        )
         #expect(try await finishing.value)
         #expect(log.ticks.map(\.isExtra) == [false, true])
     }

@@ -30,7 +30,11 @@ final class SchedulerTests {
         for (late, next) in [(12, 20), (45, 50)] as [(UInt64, UInt64)] {
             #expect(scheduler.take(at: late) == timer && scheduler.overdue(at: 1_000) == nil, "the round is not over")
             #expect(scheduler.begin(timer, at: late) != nil)
-            #expect([scheduler.putBack(timer, decidedAt: late, now: late), scheduler.endRound(at: late)] == [.leave, .leave])
+            #expect(
+                [scheduler.putBack(timer, decidedAt: late, now: late), scheduler.endRound(at: late)] == [
+                    .leave, .leave,
+                ]
+            )
             #expect([next - 1, next + 5].map { scheduler.overdue(at: $0) } == [nil, next])
         }
     }

@@ -9,8 +9,8 @@ extension Scheduler {
         return enqueue(timer)
     }
 
-    /// Starts a timer anew on another schedule, as the last among equal deadlines. Constant time if its next deadline is
-    /// no earlier than before.
+    /// Starts a timer anew on another schedule, as the last among equal deadlines. Constant time if its next deadline
+    /// is no earlier than before.
     package mutating func reschedule(
         _ timer: Timer,
         _ schedule: borrowing ResolvedSchedule,

@@ -290,7 +290,8 @@ package struct Timing: ~Copyable {
     }
 
     /// Takes the steps of another schedule from the next deadline on, which keeps its place and its number, or from now
-    /// on if a step from now ends earlier. Returns false if there is no such deadline, or if it is computed. Constant time.
+    /// on if a step from now ends earlier. Returns false if there is no such deadline, or if it is computed. Constant
+    /// time.
     package mutating func changeSteps(to schedule: borrowing ResolvedSchedule, at now: UInt64) -> Bool {
         if deadline == .max || isComputed { return false }
         if schedule.modifiers != nil || rare != nil {

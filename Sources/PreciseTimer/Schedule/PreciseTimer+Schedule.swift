@@ -209,8 +209,9 @@ extension PreciseTimer {
         /// on the first future deadline of the same grid.
         case skip
         /// One tick for each deadline, one after the other, up to `limit` late ticks until the timer has caught up. The
-        /// last of them counts the rest in its ``Tick/missed``. After 64 of them the service reads its clock again, and
-        /// other timers that are then due get their turn. A limit below 1 is refused.
+        /// last of them counts the rest in its ``Tick/missed``. Besides the first tick of each timer, a round has up to
+        /// 64 of them. Then the service reads its clock again, and other timers that are due by then get their turn. A
+        /// limit below 1 is refused.
         case catchUp(limit: Int)
         /// One tick with the oldest deadline, which counts the later ones. The grid restarts at the late tick, so the
         /// next tick is a whole period later.

@@ -77,9 +77,9 @@ public final class PreciseTimer: Sendable {
     /// timer stays paused. The new schedule begins with ``resume()``; if the pause keeps the grid, or the previous
     /// deadlines were computed, it begins now, and deadlines that pass are late.
     ///
-    /// After it returns, no tick of the old schedule starts, not even one that is on its way to a queue. Called in
-    /// the handler of the last tick, it makes the timer go on. Postponing a timer that is not yet due makes no system
-    /// call. A timer that is rescheduled to ``Schedule/onDemand`` rests.
+    /// After it returns, no tick of the old schedule starts, not even one that is on its way to a queue. Called in the
+    /// handler of the last tick of a count, it makes the timer go on; after ``finish(within:)`` it throws. Postponing a
+    /// timer that is not yet due makes no system call. A timer that is rescheduled to ``Schedule/onDemand`` rests.
     ///
     /// A new period counts from now, too: a timer that gets one more often than the period is long never ticks. Keep
     /// the phase instead: ``reschedule(_:keeping:)``. That is also the way for a handler that changes its own period:

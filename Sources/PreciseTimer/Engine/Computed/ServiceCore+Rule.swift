@@ -1,8 +1,8 @@
 internal import TimerKernel
 
 /// Timers whose deadlines a rule computes: each before the handler of the former one is called, and anew when the wall
-/// clock was set. The rule is the user's code, so it is asked without the lock. Each of these methods notes the number of
-/// ``ServiceState/clockChecks`` before it asks, and calls ``recompute(_:since:)`` when it has the answer.
+/// clock was set. The rule is the user's code, so it is asked without the lock. Each of these methods notes the number
+/// of ``ServiceState/clockChecks`` before it asks, and calls ``recompute(_:since:)`` when it has the answer.
 extension ServiceCore {
     /// What a rule is asked in a delivery.
     private struct Question {
