@@ -90,13 +90,13 @@ struct MetricHandles: Sendable {
     }
 }
 
-/// The value of `service` in the metrics of one reporter. While this object lives, no other reporter has it in metrics of
-/// the same name and factory: they would overwrite each other's gauges.
+/// The value of `service` in the metrics of one reporter. While this object lives, no other reporter has it in metrics
+/// of the same name and factory: they would overwrite each other's gauges.
 final class ServiceLabel: Sendable {
     private struct Key: Hashable, Sendable {
         let name: String
-        /// The factory's object, or the type of a factory that is a value. The reporter's metrics hold the object, so no
-        /// other one is at its address.
+        /// The factory's object, or the type of a factory that is a value. The reporter's metrics hold the object, so
+        /// no other one is at its address.
         let factory: ObjectIdentifier
         var service: String
     }
