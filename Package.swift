@@ -19,11 +19,8 @@ let isDependency: Bool = {
 
 // A clone builds what this machine can build. SwiftPM remembers whether libevent is here: `swift package purge-cache`
 // and `swift package clean` make it look again.
-var ownTraits: Set<String> = ["RunLoop", "Metrics", "Logging", "ServiceLifecycle"]
-#if os(Linux)
-ownTraits.insert("Instrument")
-#endif
-let prefixes = ["/usr", "/usr/local", "/opt/homebrew"]
+var ownTraits: Set<String> = ["RunLoop", "Metrics", "Logging", "ServiceLifecycle", "Instrument"]
+let prefixes = ["/usr", "/usr/local"]
 if prefixes.contains(where: { FileManager.default.fileExists(atPath: "\($0)/include/event2/event.h") }) {
     ownTraits.insert("Libevent")
 }
@@ -46,8 +43,6 @@ let tested: [Target.Dependency] = [
 
 let package = Package(
     name: "precise-timer",
-    // InlineArray is in the library of Swift 6.2, which came with macOS 26.
-    platforms: [.macOS(.v26)],
     products: [
         library("PreciseTimer"), library("PreciseTimerPatterns"), library("PreciseTimerTestKit"),
         library("PreciseTimerFoundation"), library("CLibevent"),
@@ -71,7 +66,7 @@ let package = Package(
             name: "CLibevent",
             path: "CShims/CLibevent",
             pkgConfig: "libevent_core",
-            providers: [.apt(["libevent-dev"]), .brew(["libevent"])]
+            providers: [.apt(["libevent-dev"])]
         ),
         .target(name: "TimerKernel", dependencies: ["CTimerKernel"]),
         .target(name: "TimerStatistics"),
@@ -88,7 +83,10 @@ let package = Package(
             ],
             path: "Tests/TestSupport"
         ),
+        .executableTarget(name: "fault-probe", dependencies: tested, path: "Tests/FaultProbe"),
+        .testTarget(name: "ClockStepTests", dependencies: tested),
         .testTarget(name: "ConcurrencyTests", dependencies: tested),
+        .testTarget(name: "FaultTests", dependencies: tested + ["fault-probe", libevent], exclude: ["refuse.c"]),
         .testTarget(name: "ModelTests", dependencies: tested),
         .testTarget(name: "PreciseTimerTests", dependencies: tested),
         .testTarget(name: "PreciseTimerPatternsTests", dependencies: tested),
@@ -97,15 +95,6 @@ let package = Package(
         .testTarget(name: "TimerCoreTests", dependencies: tested),
     ]
 )
-
-#if os(Linux)
-// These tests use calls of Linux.
-package.targets += [
-    .testTarget(name: "ClockStepTests", dependencies: tested),
-    .executableTarget(name: "fault-probe", dependencies: tested, path: "Tests/FaultProbe"),
-    .testTarget(name: "FaultTests", dependencies: tested + ["fault-probe", libevent], exclude: ["refuse.c"]),
-]
-#endif
 
 // The checks of a change build the library and its tests several times over, and nothing else each time. The value is
 // 1, or the names of the only test targets that are wanted, with spaces in between.
@@ -150,7 +139,6 @@ if libraryOnly == nil {
     package.targets += adapters
 }
 
-#if os(Linux)
 // The instrument, and those that test it or need it. Only programs need another package, and a user gets no program.
 if libraryOnly == nil {
     let arguments = product("ArgumentParser", "swift-argument-parser", if: "Instrument")
@@ -194,7 +182,6 @@ if libraryOnly == nil {
     ]
     package.targets += parts + tests
 }
-#endif
 
 /// The settings of every target: the language's strictest mode.
 var settings: [SwiftSetting] = [

@@ -11,7 +11,7 @@ let package = Package(
         .executableTarget(
             name: "consumer",
             dependencies: [
-                .product(name: "PreciseTimer", package: "precise-timer"),
+                .product(name: "PreciseTimer", package: "precise-timer", condition: .when(platforms: [.linux])),
                 .product(name: "PreciseTimerPatterns", package: "precise-timer"),
                 .product(name: "PreciseTimerTestKit", package: "precise-timer"),
             ],

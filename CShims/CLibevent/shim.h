@@ -8,5 +8,5 @@
 #include <event2/event.h>
 #include <event2/thread.h>
 #else
-#error "The trait Libevent needs libevent's headers: install libevent-dev (Debian), libevent-devel (Fedora) or libevent (brew)."
+#error "The trait Libevent needs libevent's headers: install libevent-dev (Debian) or libevent-devel (Fedora)."
 #endif

@@ -19,12 +19,8 @@ public import PreciseTimer
 ///
 /// Each metric has the dimension `service`, which distinguishes the services of a program. By default it is made of the
 /// service's backend and clock, as in `timerfd`, `shared-timerfd` and `shared-timerfd-wall`. If a living reporter with
-/// the same name and factory has that already, it gets the smallest free number: `timerfd-2`.
-///
-/// Metrics backends expect one set of dimension names for each metric. So all reporters with one name and one factory
-/// have the dimensions of the first one, also after its end: a dimension that a later reporter lacks is empty, and one
-/// that only the later reporter has becomes a part of its `service`, as in `timerfd/clock=wall`. It is best to give all
-/// reporters the same names. Factories that are values, such as that of swift-prometheus, are one if their type is.
+/// the same name and factory has that already, it gets the smallest free number: `timerfd-2`. Factories that are
+/// values, such as that of swift-prometheus, are one if their type is.
 ///
 /// The percentiles have the dimension `percentile`, too, with the values 50, 99 and 100. If there was no tick since the
 /// last report, they have no value: their gauges are destroyed until they have one, so no old value looks like the
@@ -38,7 +34,7 @@ public import PreciseTimer
 /// queue, never on the service's thread.
 public final class TimerMetrics: Sendable {
     private let service: TimerService
-    private let labels: MetricLabels
+    private let label: ServiceLabel
     private let handles: MetricHandles
     private let reports = Lock(Reports())
 
@@ -56,24 +52,20 @@ public final class TimerMetrics: Sendable {
     /// - Parameters:
     ///   - service: the service.
     ///   - name: the beginning of all names of metrics, before the first point.
-    ///   - label: the value of the dimension `service`; nil for one that is made of the service's backend and clock.
-    ///     Another living reporter with equal dimensions makes it end in a number, and a dimension that the first
-    ///     reporter lacks is added to it.
-    ///   - dimensions: dimensions of all metrics. One that is named `service` does the same as `label`.
+    ///   - label: the value of the dimension `service`, which no other living reporter with the same name and factory
+    ///     may have; nil for one that is made of the service's backend and clock.
     ///   - period: the time from one report to the next.
     ///   - recordsNaN: whether a gauge without a value is NaN. Otherwise it is destroyed.
     ///   - factory: makes the metrics.
     ///   - reporting: the service whose timer makes the reports. If that is shut down, all gauges are without a value.
-    ///   - file: the file that `TimerService.activeTimers` and the warnings of debug builds name.
+    ///   - file: the file that `TimerService.activeTimers`, errors and the warnings of debug builds name.
     ///   - line: the line that they name.
-    /// - Throws: `TimerError` if the period is not longer than zero, if a dimension is named `percentile`, `quantile`,
-    ///   `le` or `__…`, has no name or is given twice, if the label is empty, or if the system refuses a thread or
-    ///   descriptor.
+    /// - Throws: `TimerError` if the period is not longer than zero, if the label is empty or that of another reporter,
+    ///   which the error names, or if the system refuses a thread or descriptor.
     public init(
         of service: TimerService,
         name: String = "timers",
         service label: String? = nil,
-        dimensions: [(String, String)] = [],
         every period: Duration = .seconds(10),
         recordsNaN: Bool = false,
         factory: any MetricsFactory = MetricsSystem.factory,
@@ -81,15 +73,9 @@ public final class TimerMetrics: Sendable {
         file: StaticString = #fileID,
         line: UInt = #line
     ) throws(TimerError) {
-        let request = try LabelRequest(label, dimensions, of: service)
         self.service = service
-        labels = MetricLabels(request, name: name, factory: factory)
-        handles = MetricHandles(
-            name: name,
-            dimensions: labels.dimensions,
-            recordsNaN: recordsNaN,
-            factory: factory
-        )
+        self.label = try ServiceLabel(label, of: service, at: "\(file):\(line)", in: name, by: factory)
+        handles = MetricHandles(name: name, service: self.label.text, recordsNaN: recordsNaN, factory: factory)
         try PreciseTimer.schedule(
             .every(period),
             on: reporting,
@@ -114,7 +100,7 @@ public final class TimerMetrics: Sendable {
         // A backend that sends each value at once gets the last ones, and keeps no gauge that nobody sets again.
         if let news = news { handles.count(news) }
         handles.hide()
-        // The labels are free again after this, so no other reporter has handles that are destroyed here.
+        // The label is free again after this, so no other reporter has handles that are destroyed here.
         handles.destroy()
     }
 

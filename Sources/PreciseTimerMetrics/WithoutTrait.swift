@@ -9,7 +9,6 @@ public struct TimerMetrics {
         of service: TimerService,
         name: String = "",
         service label: String? = nil,
-        dimensions: [(String, String)] = [],
         every period: Duration = .zero,
         recordsNaN: Bool = false,
         factory: Any? = nil,

@@ -1,11 +1,6 @@
+public import FoundationEssentials
 public import PreciseTimer
 internal import TimerKernel
-
-#if canImport(FoundationEssentials)
-public import FoundationEssentials
-#else
-public import Foundation
-#endif
 
 extension VirtualTime {
     /// Creates virtual time of the wall clock that stands at a date of your choice.

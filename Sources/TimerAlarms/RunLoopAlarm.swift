@@ -73,8 +73,7 @@ package import TimerKernel
     }
 
     /// Foundation on Linux takes the clock's resolution for the length of its unit of time. If that is a tick of the
-    /// kernel, its clock is a million times too slow, and its timers stand still. A Mac's resolution is some
-    /// nanoseconds, and does not matter.
+    /// kernel, its clock is a million times too slow, and its timers stand still.
     private static func checkResolution() throws(TimerError) {
         guard let resolution = TimerClock.suspending.resolution, resolution > 1_000 else { return }
         let reason = "its timers stand still, because the kernel has no high-resolution timers"

@@ -2,7 +2,7 @@ package import CTimerKernel
 
 extension TimerClock {
     /// The time on this clock. Any thread may read it. On ordinary hosts this makes no system call: the kernel shares
-    /// the clock with the process (vDSO on Linux, commpage on a Mac).
+    /// the clock with the process (vDSO).
     public var now: TimerInstant {
         var time = timespec()
         unsafe clock_gettime(kernelID, &time)
@@ -26,14 +26,14 @@ extension TimerClock {
     /// The kernel's id of the clock.
     package var kernelID: clockid_t {
         switch self {
-        case .suspending: clock_suspending
-        case .continuous: clock_continuous
+        case .suspending: CLOCK_MONOTONIC
+        case .continuous: CLOCK_BOOTTIME
         case .wall: CLOCK_REALTIME
         }
     }
 
-    /// Nanoseconds to which the kernel rounds deadlines (clock_getres(2)): 1 if Linux has high-resolution timers, or
-    /// the milliseconds of its tick. Nil if the kernel does not say.
+    /// Nanoseconds to which the kernel rounds deadlines (clock_getres(2)): 1 if it has high-resolution timers, or the
+    /// milliseconds of its tick. Nil if it does not say.
     package var resolution: UInt64? {
         var time = timespec()
         guard unsafe clock_getres(kernelID, &time) == 0 else { return nil }

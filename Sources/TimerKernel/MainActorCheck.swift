@@ -38,7 +38,7 @@ package enum MainActorCheck {
 
     /// Whether the hook is set. The first use sets it.
     private static let isInstalled: Bool = {
-        guard let symbol = unsafe symbol_find("swift_task_checkIsolated_hook") else { return false }
+        guard let symbol = unsafe dlsym(nil, "swift_task_checkIsolated_hook") else { return false }
         DispatchQueue.main.setSpecific(key: mainQueue, value: true)
         let hook = unsafe symbol.assumingMemoryBound(to: Hook?.self)
         former.store(unsafe unsafeBitCast(hook.pointee, to: UInt.self), ordering: .relaxed)

@@ -89,11 +89,6 @@ final class DescriptorClaim: Sendable {
     }
 
     private func closeUnlessLost() {
-        if !isLost { timer_close(number) }
+        if !isLost { CTimerKernel.close(number) }
     }
 }
-
-// Every other target that needs the system is built after this one, so this message comes first.
-#if !os(Linux) && !canImport(Darwin)
-#error("PreciseTimer needs Linux or a Mac: it knows no timer of this system's kernel.")
-#endif

@@ -14,7 +14,7 @@ package enum Process {
 
     /// The number, or 0 while it is unknown. It is on a page that the kernel clears in a forked child (MADV_WIPEONFORK
     /// of madvise(2)), whatever call forked the child; a handler of fork(3) does the same, in case a restore from a
-    /// checkpoint has lost the kernel's part. Nil if the kernel cannot do this: a Mac, and Linux before 4.14.
+    /// checkpoint has lost the kernel's part. Nil if the kernel cannot do this: Linux before 4.14.
     nonisolated(unsafe) static let page: UnsafeMutablePointer<Atomic<UInt>>? = {
         let number = unsafe page_cleared_by_fork()?.bindMemory(to: Atomic<UInt>.self, capacity: 1)
         unsafe number?.initialize(to: Atomic(0))

@@ -46,22 +46,6 @@ package struct ThreadSetting: Sendable {
     }
 }
 
-extension ThreadSetting {
-    /// The thread's name in the kernel, of 1 to 15 bytes without NUL.
-    package static func name(_ name: String) -> ThreadSetting {
-        ThreadSetting(
-            name: "name",
-            asked: name,
-            attempt: "naming a thread \"\(name)\"",
-            advice: { _ in "The sandbox of the process forbids prctl(2); allow it there." },
-            make: { () throws(Errno) in
-                _ = try SystemCall.retrying { unsafe name.withCString { unsafe thread_name_set($0) } }.get()
-                return nil
-            }
-        )
-    }
-}
-
 /// Makes a service's thread what was asked for, and remembers what came of it.
 package final class ThreadSetup: Sendable {
     /// What came of a setting.

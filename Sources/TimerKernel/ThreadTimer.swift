@@ -16,17 +16,12 @@ package struct ThreadTimer: ~Copyable, Sendable {
 
     /// - Parameters:
     ///   - clock: the clock of the instants.
-    ///   - sleepsByTimeOut: whether the thread sleeps by a time-out, if the system has such a call.
+    ///   - sleepsByTimeOut: whether the thread sleeps by a time-out.
     /// - Throws: `TimerError` if the system refuses a descriptor.
     package init(_ clock: TimerClock, sleepsByTimeOut: Bool = false) throws(TimerError) {
-        let wakeUp = sleepsByTimeOut ? try WakeUp.ofThisSystem() : nil
-        try self.init(TimerDescriptor(clock), clock, wakeUp)
-    }
-
-    private init(_ timer: consuming TimerDescriptor, _ clock: TimerClock, _ wakeUp: WakeUp?) {
-        self.timer = timer
-        self.clock = clock
-        self.wakeUp = wakeUp
+        let wakeUp = sleepsByTimeOut ? try WakeUp() : nil
+        timer = try TimerDescriptor(clock)
+        (self.clock, self.wakeUp) = (clock, wakeUp)
     }
 
     /// Sets the timer, before the thread sleeps until then.

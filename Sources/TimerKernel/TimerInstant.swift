@@ -66,11 +66,11 @@ extension TimerInstant: CustomStringConvertible {
 
 /// A clock of the kernel on which timers can be scheduled.
 public enum TimerClock: String, Sendable, Hashable, Codable, CaseIterable {
-    /// CLOCK_MONOTONIC, on a Mac CLOCK_UPTIME_RAW: never stepped; stands still while the system is suspended to RAM or
-    /// to disk. In suspend to idle (s2idle) Linux stops it only if a cpuidle driver takes part, as in most guests it
-    /// does not. It then goes on, and deadlines that pass in the meantime are late.
+    /// CLOCK_MONOTONIC: never stepped; stands still while the system is suspended to RAM or to disk. In suspend to idle
+    /// (s2idle) Linux stops it only if a cpuidle driver takes part, as in most guests it does not. It then goes on, and
+    /// deadlines that pass in the meantime are late.
     case suspending
-    /// CLOCK_BOOTTIME, on a Mac CLOCK_MONOTONIC_RAW: never stepped; continues while the system is suspended.
+    /// CLOCK_BOOTTIME: never stepped; continues while the system is suspended.
     case continuous
     /// CLOCK_REALTIME: the time of day, in nanoseconds since 1970 (UTC). People and NTP step and slew it. If a step
     /// passes a deadline, the deadline is due at once; if a step moves a deadline away, the timer waits for it. In a

@@ -6,10 +6,8 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// The dimensions of metrics: one set of names for each metric, and no two reporters with the same values.
+/// The label `service` of metrics: no two living reporters have the same one.
 @Suite struct MetricLabelsTests {
-    typealias Labels = [String: String]
-
     let virtual = VirtualTime()
     let backend = TestMetrics()
 
@@ -20,30 +18,30 @@ import Testing
         of service: TimerService? = nil,
         name: String = "timers",
         service label: String? = nil,
-        _ dimensions: [(String, String)] = [],
-        factory: TestMetrics? = nil
-    ) throws {
+        factory: TestMetrics? = nil,
+        line: UInt = #line
+    ) throws(TimerError) {
         let metrics = try TimerMetrics(
             of: service ?? virtual.service,
             name: name,
             service: label,
-            dimensions: dimensions,
             every: .seconds(3_600),
             factory: factory ?? backend,
-            on: virtual.service
+            on: virtual.service,
+            file: "A",
+            line: line
         )
         kept.value = (kept.value ?? []) + [metrics]
     }
 
-    /// The dimensions of the living counters of one name, in order of the value of `service`.
-    private func labels(of metric: String = "timers.ticks", in factory: TestMetrics? = nil) -> [Labels] {
-        (factory ?? backend).counters(label: metric)
-            .map { Labels(uniqueKeysWithValues: $0.dimensions) }
-            .sorted { $0["service", default: ""] < $1["service", default: ""] }
+    /// The error of a reporter that is refused.
+    private func refusal(_ label: String?, line: UInt = #line) -> TimerError? {
+        #expect(throws: TimerError.self) { try report(service: label, line: line) }
     }
 
+    /// The values of `service` of the living counters of one name.
     private func services(of metric: String = "timers.ticks", in factory: TestMetrics? = nil) -> [String] {
-        labels(of: metric, in: factory).map { $0["service", default: "none"] }
+        (factory ?? backend).counters(label: metric).flatMap { $0.dimensions.map { "\($0.1)" } }.sorted()
     }
 
     @Test func eachServiceHasANameThatIsTheSameInEachRun() throws {
@@ -73,108 +71,44 @@ import Testing
         #expect(services(in: other) == ["VirtualAlarm"])
     }
 
-    /// The dimensions that two reporters ask for, and those that the second one gets.
-    struct Pair: Sendable, CustomTestStringConvertible {
-        var first: [(String, String)] = []
-        var second: [(String, String)] = []
-        let labels: Labels
-
-        var testDescription: String { "\(first), \(second)" }
-    }
-
-    private static let pairs = [
-        Pair(labels: ["service": "VirtualAlarm-2"]),
-        Pair(second: [("clock", "wall")], labels: ["service": "VirtualAlarm/clock=wall"]),
-        Pair(second: [("a", "1"), ("b", "2")], labels: ["service": "VirtualAlarm/a=1/b=2"]),
-        Pair(second: [("a", "")], labels: ["service": "VirtualAlarm-2"]),
-        Pair(first: [("clock", "wall")], labels: ["service": "VirtualAlarm-2", "clock": ""]),
-        Pair(first: [("id", "7")], second: [("id", "8")], labels: ["service": "VirtualAlarm-2", "id": "8"]),
-        Pair(
-            first: [("a", "1"), ("b", "1")],
-            second: [("c", "3"), ("b", "2")],
-            labels: ["service": "VirtualAlarm/c=3", "a": "", "b": "2"]
-        ),
-        // A name that the user gave stays as it is if another dimension tells the reporters apart.
-        Pair(second: [("service", "x")], labels: ["service": "x"]),
-        Pair(first: [("service", "x")], second: [("service", "x")], labels: ["service": "x-2"]),
-        Pair(first: [("service", "x")], second: [("service", "x"), ("a", "1")], labels: ["service": "x/a=1"]),
-        Pair(
-            first: [("service", "x"), ("a", "1")],
-            second: [("a", "2"), ("service", "x")],
-            labels: ["service": "x", "a": "2"]
-        ),
-        Pair(
-            first: [("a", "1"), ("service", "x")],
-            second: [("service", "x"), ("a", "1")],
-            labels: ["service": "x-2", "a": "1"]
-        ),
-    ]
-
-    @Test(arguments: pairs) func allReportersHaveTheLabelsOfTheFirst(pair: Pair) throws {
-        try report(pair.first)
-        let before = labels()
-        try report(pair.second)
-        #expect(labels().filter { !before.contains($0) } == [pair.labels])
-        let timer = try PreciseTimer.schedule(.once(after: .zero), on: virtual.service) { _, _ in }
-        virtual.advance(by: .zero)
-        for metrics in kept.value ?? [] { metrics.report() }
-        withExtendedLifetime(timer) {}
-        let counters = Set(backend.counters.map { $0.dimensions.map(\.0) })
-        let gauges = Set(backend.recorders.filter { $0.label.hasSuffix("_seconds") }.map { $0.dimensions.map(\.0) })
-        #expect(counters.count == 1 && gauges == Set(counters.map { $0 + ["percentile"] }))
-    }
-
-    @Test func theNamesOfLabelsStayAndTheirValuesAreFreeAgain() throws {
-        try report([("a", "1")])
-        try report()
-        kept.value?.removeFirst()
-        try report([("b", "2")])
-        #expect(labels().allSatisfy { Set($0.keys) == ["service", "a"] })
-        kept.value = nil
-        #expect(labels() == [])
-        try report([("b", "2")])
-        #expect(labels() == [["service": "VirtualAlarm/b=2", "a": ""]])
-    }
-
-    @Test func aFactoryAtTheAddressOfAnotherBeginsAnew() throws {
-        var (addresses, isNew) = (Set<ObjectIdentifier>(), true)
-        for name in (0..<10_000).map({ "label\($0)" }) where isNew {
-            let factory = TestMetrics()
-            isNew = addresses.insert(ObjectIdentifier(factory)).inserted
-            try report([(name, "1")], factory: factory)
-            #expect(labels(in: factory) == [["service": "VirtualAlarm", name: "1"]])
-            kept.value = nil
-        }
-        #expect(!isNew, "an address came again")
-    }
-
     @Test func theServiceMayHaveANameOfItsOwn() throws {
         try report(service: "cache")
-        #expect(labels() == [["service": "cache"]])
+        #expect(services() == ["cache"])
+        let dimensions = Set(backend.counters.map { $0.dimensions.map(\.0) })
+        #expect(dimensions == [["service"]])
     }
 
-    private static let refused: [[(String, String)]] = [
-        [("quantile", "1")], [("le", "1")], [("percentile", "1")], [("__name__", "x")], [("", "x")], [("service", "")],
-        [("a", "1"), ("a", "1")], [("service", "a"), ("service", "b")],
-    ]
-
-    @Test(arguments: refused) func labelsThatABackendCannotTakeAreRefused(dimensions: [(String, String)]) {
-        let error = #expect(throws: TimerError.self) { try report(dimensions) }
+    @Test func aLabelOfALivingReporterIsRefusedWithTheNamesOfBoth() throws {
+        try report(of: .wall, service: "cache", line: 1)
+        let error = refusal("cache", line: 2)
+        let reason = "timers has that of shared-timerfd-wall at A:1"
         #expect(error?.code == .invalidOption)
-        #expect(error?.attempted.contains("\"\(dimensions.last?.0 ?? "")\"") == true)
+        #expect(error?.attempted == "reporting VirtualAlarm at A:2 with the label \"cache\" (\(reason))")
+        #expect(services() == ["cache"])
+        kept.value = nil
+        try report(service: "cache")
+        #expect(services() == ["cache"], "it is free again")
+    }
+
+    @Test func aLabelThatIsMadeIsNoneThatWasGiven() throws {
+        try report(service: "VirtualAlarm")
+        try report()
+        #expect(services() == ["VirtualAlarm", "VirtualAlarm-2"])
+        #expect(refusal("VirtualAlarm-2")?.code == .invalidOption)
+    }
+
+    @Test func anEmptyLabelIsRefused() {
+        let error = refusal("", line: 1)
+        let text = "reporting VirtualAlarm at A:1 with the label \"\" (it must tell this service from others)"
+        #expect(error?.code == .invalidOption && error?.attempted == text)
         #expect(backend.counters.isEmpty)
     }
 
-    @Test func aServiceWithTwoNamesIsRefused() {
-        let error = #expect(throws: TimerError.self) { try report(service: "a", [("service", "b")]) }
-        #expect(error?.attempted == "reporting with the dimension \"service\" (it is given twice)")
-    }
-
-    @Test func aRefusedReporterKeepsNoValues() throws {
-        let refusal = #expect(throws: TimerError.self) {
-            try TimerMetrics(of: virtual.service, dimensions: [("a", "1")], every: .zero, factory: backend)
+    @Test func aRefusedReporterKeepsNoLabel() throws {
+        let error = #expect(throws: TimerError.self) {
+            try TimerMetrics(of: virtual.service, every: .zero, factory: backend)
         }
-        #expect(refusal?.code == .invalidSchedule && backend.counters.isEmpty && backend.recorders.isEmpty)
+        #expect(error?.code == .invalidSchedule && backend.counters.isEmpty && backend.recorders.isEmpty)
         try report()
         #expect(services() == ["VirtualAlarm"])
     }

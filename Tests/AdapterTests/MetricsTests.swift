@@ -26,10 +26,9 @@ import Testing
         on reporting: TimerService? = nil
     ) throws -> TimerMetrics {
         let (service, reporting) = (service ?? virtual.service, reporting ?? virtual.service)
-        let labels = [("service", "test")]
         let metrics = try TimerMetrics(
             of: service,
-            dimensions: labels,
+            service: "test",
             every: period,
             recordsNaN: recordsNaN,
             factory: backend,

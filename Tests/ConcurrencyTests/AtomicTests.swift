@@ -119,7 +119,7 @@ import TimerKernel
     }
 
     /// `WallClockWatch.isStopped`. The thread holds the watch until it ends.
-    @Test(.needsLinux) func aWatchOfTheWallClockIsStoppedByAnotherThread() async throws {
+    @Test func aWatchOfTheWallClockIsStoppedByAnotherThread() async throws {
         for _ in 0..<100 {
             weak let watch = try stopWatch()
             #expect(await soon { watch == nil })
@@ -134,7 +134,7 @@ import TimerKernel
     }
 
     /// `DescriptorClaim.lost`.
-    @Test(.needsDescriptor) func aDescriptorThatOneThreadHasFoundLostIsLostForAnother() async throws {
+    @Test func aDescriptorThatOneThreadHasFoundLostIsLostForAnother() async throws {
         let timer = Box(try TimerDescriptor(.suspending))
         // The number stays taken, so no other test can be given it meanwhile.
         let number = timer.value.number

@@ -1,13 +1,10 @@
 // The library's lock: under contention, how a thread waits for it, and the priority that the waiting thread lends.
 import Foundation
+import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
 import TimerKernel
-
-#if os(Linux) && !KQUEUE
-import Glibc
-#endif
 
 /// The thread sanitizer runs these, too, and knows the lock only by its operations on the word: it reports the account
 /// below if these do not order the memory of one holder and the next.
@@ -77,7 +74,6 @@ import Glibc
     }
 }
 
-#if os(Linux) && !KQUEUE
 /// A real-time thread that waits for a lock lends its priority to the thread that holds it.
 @Suite(.waits("the kernel lends a priority"), .enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
 struct PriorityTests {
@@ -154,4 +150,3 @@ struct PriorityTests {
         return stat?.split(separator: ")").last.flatMap { Int($0.split(separator: " ")[15]) }
     }
 }
-#endif

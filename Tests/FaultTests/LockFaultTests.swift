@@ -1,4 +1,3 @@
-#if os(Linux) && !KQUEUE
 import Foundation
 import Glibc
 import TestSupport
@@ -173,4 +172,3 @@ private enum Sandbox {
         }
     }
 }
-#endif

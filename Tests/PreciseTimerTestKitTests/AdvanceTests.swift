@@ -86,7 +86,7 @@ import Testing
     @Test(arguments: [TaskPriority.background, .utility, .medium, .high])
     func aTaskOfAnyPriorityBeginsItsPauseBeforeTimeMoves(priority: TaskPriority) async throws {
         let areInTime = await notes([1, 2]) { its in
-            for _ in 0..<4 * Platform.processors { Task.detached(priority: priority) { pause(.milliseconds(10)) } }
+            for _ in 0..<4 * ProcFS.processors.count { Task.detached(priority: priority) { pause(.milliseconds(10)) } }
             Task.detached(priority: priority) {
                 for _ in 0..<2 {
                     try await its.virtual.service.clock.sleep(for: .seconds(1))

@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test(.needsDescriptor) func aStoppedPolledAlarmIsNoLongerReadable() throws {
+    @Test func aStoppedPolledAlarmIsNoLongerReadable() throws {
         let timers = try TimerService.pollable()
         let log = Log()
         try PreciseTimer.schedule(.every(.milliseconds(1)), on: timers.service, target: log) { $0.note($1) }

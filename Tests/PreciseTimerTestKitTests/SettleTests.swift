@@ -80,7 +80,7 @@ import Testing
                 }
             }
             while virtual.pendingCount == 0 { await virtual.settle() }
-            for _ in 0..<2 * Platform.processors {
+            for _ in 0..<2 * ProcFS.processors.count {
                 Task {
                     while log.count == 0 {
                         pause(.milliseconds(60))

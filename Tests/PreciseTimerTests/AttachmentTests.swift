@@ -7,9 +7,6 @@ import Testing
 import TimerAlarms
 import TimerKernel
 
-/// The clocks of the kernel's timer.
-private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
-
 /// The host's thread delivers, any thread may schedule, and a shutdown releases everything.
 @Suite(.waits("a host's loop or queue fires the timers"), .timeLimit(.minutes(60))) struct AttachmentTests {
     private let log = Log()
@@ -78,7 +75,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         #expect(log.ticks.flaw(every: .milliseconds(1)) == nil)
     }
 
-    @Test(.needsDescriptor, arguments: clocks)
+    @Test(arguments: TimerClock.allCases)
     func polledTimersRunOnTheThreadThatProcessesThem(clock: TimerClock) throws {
         let timers = try TimerService.pollable(clock: clock)
         #expect(timers.service.now.clock == clock)
@@ -100,7 +97,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         #expect(log.count == 20)
     }
 
-    @Test(.needsLinux) func polledTimersTickEvenIfTheLoopReadTheDescriptor() throws {
+    @Test func polledTimersTickEvenIfTheLoopReadTheDescriptor() throws {
         let timers = try TimerService.pollable()
         try schedule(.once(after: .zero), on: timers.service)
         #expect(Poll.isReadable(timers.descriptor, within: 10_000))
@@ -126,7 +123,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         #expect(eventually { ProcFS.openDescriptors <= before + 10 })
     }
 
-    @Test(.needsProc, .needsDescriptor) func aPolledDescriptorIsClosedWithItsTimers() async {
+    @Test func aPolledDescriptorIsClosedWithItsTimers() async {
         await #expect(processExitsWith: .success) {
             try AttachmentTests.expectDescriptorsToCloseWith { try TimerService.pollable() }
         }
@@ -141,7 +138,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         }
     }
 
-    @Test(arguments: clocks)
+    @Test(arguments: TimerClock.allCases)
     func onAnEventBaseHandlersRunOnItsThread(clock: TimerClock) throws {
         let (base, hasReturned) = (HostEventBase(), Gate())
         let service = try unsafe TimerService(attachedTo: base.base, clock: clock)
@@ -166,7 +163,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
 
     /// libevent calls only the ready events of the highest priority, and one of them is always ready here. A base gets
     /// its priorities before the service is attached, or afterwards.
-    @Test(.needsDescriptor, arguments: [false, true])
+    @Test(arguments: [false, true])
     func timersTickBesideAnEventOfTheHighestPriority(isAttachedFirst: Bool) throws {
         let (base, always) = (HostEventBase(), Pipe())
         try always.fileHandleForWriting.close()
@@ -211,7 +208,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         return (alarm, firings)
     }
 
-    @Test(.needsDescriptor) func anExpiryDuringAnotherCallIsReadableWhenThatReturns() throws {
+    @Test func anExpiryDuringAnotherCallIsReadableWhenThatReturns() throws {
         let (alarm, firings) = try alarmWithARefusedCall { Poll.isReadable($0, within: 10_000) }
         #expect(Poll.isReadable(alarm.descriptor, within: 10_000))
         alarm.process()
@@ -223,7 +220,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
     }
 
     /// Otherwise a second thread would turn in its loop until the handler of the first one returns.
-    @Test(.needsDescriptor) func aRefusedCallLeavesNothingToReadMeanwhile() throws {
+    @Test func aRefusedCallLeavesNothingToReadMeanwhile() throws {
         let (alarm, firings) = try alarmWithARefusedCall {
             Poll.isReadable($0, within: 10_000)
         } then: {
@@ -234,7 +231,6 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         alarm.stop()
     }
 
-    #if os(Linux) && !KQUEUE
     /// An edge-triggered epoll tells of each expiry once. The refused call has used it up.
     @Test func anExpiryDuringAnotherCallIsToldAgainToAnEdgeTriggeredLoop() throws {
         let epoll = EdgeTriggeredLoop()
@@ -261,7 +257,6 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         #expect(log.count >= 200 && log.ticks.flaw(every: .milliseconds(2)) == nil)
         timers.service.shutdown()
     }
-    #endif
 
     /// The firing waits in the queue when the alarm is stopped.
     @Test func aFiringThatWaitsInAQueueDoesNotBeginAfterAStop() throws {
@@ -276,7 +271,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
     }
 
     /// The number belongs to another file, which a call would read.
-    @Test(.needsLinux) func aNeedlessCallNeitherReadsNorFires() throws {
+    @Test func aNeedlessCallNeitherReadsNorFires() throws {
         let (alarm, firings, other) = (try PollableAlarm(.suspending), Count(), Pipe())
         alarm.start {
             firings.add(1)
@@ -294,7 +289,6 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         #expect(Poll.isReadable(alarm.descriptor, within: 0) && firings.value == 1)
     }
 
-    #if os(Linux) && !KQUEUE
     /// The kernel may be late with an expiry that the clock shows already.
     @Test func anExpiryThatComesAfterTheCallLeavesNothingToRead() throws {
         let (alarm, firings) = (try PollableAlarm(.suspending), Count())
@@ -310,10 +304,9 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
         alarm.process()
         #expect(firings.value == 1 && !Poll.isReadable(alarm.descriptor, within: 40))
     }
-    #endif
 
     /// The wake-up for a refused call comes after a setting to a later instant.
-    @Test(.needsDescriptor) func aCallAfterAWakeUpIsNotTakenForANeedlessOne() throws {
+    @Test func aCallAfterAWakeUpIsNotTakenForANeedlessOne() throws {
         let (alarm, firings) = (try PollableAlarm(.suspending), Count())
         alarm.start { [weak alarm] in
             guard let alarm, firings.add(1) == 1 else { return }
@@ -331,7 +324,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
     }
 
     /// A step of the wall clock makes the descriptor readable, long before the deadline.
-    @Test(.needsLinux) func aCallOnTheWallClockLooksAtTheDescriptor() throws {
+    @Test func aCallOnTheWallClockLooksAtTheDescriptor() throws {
         let (alarm, firings) = (try PollableAlarm(.wall), Count())
         alarm.start {
             firings.add(1)
@@ -351,7 +344,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
     }
 
     /// The other file is not a timer: Linux answers EINVAL.
-    @Test(.needsDescriptor) func aDescriptorWhoseNumberAnotherFileHasIsLostAndNotClosed() throws {
+    @Test func aDescriptorWhoseNumberAnotherFileHasIsLostAndNotClosed() throws {
         let other = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
         try #require(other >= 0)
         let number: CInt
@@ -362,7 +355,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
             var refusal: TimerError?
             do throws(TimerError) { try timer.set(TimerInstant(nanoseconds: 1)) } catch { refusal = error }
             let isLost = timer.isLost
-            #expect(isLost && (Platform.isLinux ? refusal?.errno == EINVAL : refusal != nil))
+            #expect(isLost && refusal?.errno == EINVAL)
         }
         #expect(fcntl(number, F_GETFD) >= 0, "the file is still open")
         close(number)
@@ -371,7 +364,7 @@ private let clocks = TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
 
     #if RunLoop
     /// The next alarm's trial counts these descriptors as taken.
-    @Test(.needsProc) func theDescriptorsOfARunLoopAreOpenWhenItsStartReturns() async {
+    @Test func theDescriptorsOfARunLoopAreOpenWhenItsStartReturns() async {
         await #expect(processExitsWith: .success) {
             DispatchDescriptors.open()
             let alarms = (0..<40).map { _ in RunLoopAlarm() }

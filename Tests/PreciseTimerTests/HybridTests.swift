@@ -9,7 +9,7 @@ import TimerKernel
 
 /// A thread that spins sees what other threads do, keeps its budget, and says what it does.
 @Suite(.works("a thread spins on a processor"), .timeLimit(.minutes(60))) struct HybridTests {
-    private static let maySpin = Platform.processors > 1
+    private static let maySpin = ProcFS.processors.count > 1
     private static let oneProcessor: Comment = "needs two processors"
 
     /// A thread that spins, or sleeps, for a deadline, and what another thread does to it meanwhile.
@@ -76,7 +76,7 @@ import TimerKernel
     }
 
     /// The service's thread may use one processor from the start. The process may use two, and later only that one.
-    @Test(.needsLinux, .enabled(if: maySpin, oneProcessor))
+    @Test(.enabled(if: maySpin, oneProcessor))
     func aProcessThatIsPinnedWhileItRunsNoLongerSpins() async {
         await #expect(processExitsWith: .success) {
             let processor = try #require(ProcFS.processors.first)
@@ -138,10 +138,7 @@ import TimerKernel
     /// If it slept for each deadline, it would leave its processor once for each firing. A shorter gap would not show
     /// that: it is over before the thread can fall asleep. After more firings it would have learned that a sleep costs
     /// less here.
-    @Test(
-        .needsProc,
-        .disabled(if: isThreadSanitized, "the sanitizer's own locks make a thread leave its processor, too")
-    )
+    @Test(.disabled(if: isThreadSanitized, "the sanitizer's own locks make a thread leave its processor, too"))
     func aThreadStaysAwakeForShortGaps() throws {
         var gaps = ShortGaps()
         gaps.learn(price: 100_000)

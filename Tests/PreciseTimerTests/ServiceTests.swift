@@ -44,7 +44,7 @@ private func restartableService<Alarm: TimerAlarm>(
         #expect(eventually { gone == nil } && timer.state == .ended(.cancelled))
     }
 
-    @Test(.needsProc) func theThreadOfAServiceEndsWithIt() throws {
+    @Test func theThreadOfAServiceEndsWithIt() throws {
         for backend in Backend.available where backend != .dispatch {
             let name = "timer.\(backend.rawValue)"
             // Other suites run their own services meanwhile, so this test counts a hundred more.
@@ -57,7 +57,7 @@ private func restartableService<Alarm: TimerAlarm>(
         }
     }
 
-    @Test(.needsLinux) func theThreadThatWatchesTheWallClockEndsWithItsStream() async {
+    @Test func theThreadThatWatchesTheWallClockEndsWithItsStream() async {
         // A separate process, in which no other test watches the clock.
         await #expect(processExitsWith: .success) {
             let service = try TimerService(.usual)
@@ -146,7 +146,7 @@ private func restartableService<Alarm: TimerAlarm>(
         #expect(log.count == 1)
     }
 
-    @Test(.needsProc) func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {
+    @Test func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {
         let services = try Backend.available.map { try TimerService($0) }
         for backend in [Backend.timerFD, .libevent] where backend.availability == .available {
             #expect(eventually { !ProcFS.threads(named: "timer.\(backend.rawValue)").isEmpty })
@@ -163,7 +163,7 @@ private func restartableService<Alarm: TimerAlarm>(
         withExtendedLifetime(services) {}
     }
 
-    @Test(.needsProc, .needsDescriptor) func noTimerDescriptorIsInherited() async {
+    @Test func noTimerDescriptorIsInherited() async {
         await #expect(processExitsWith: .success) {
             // Those that this process has inherited itself.
             let before = ProcFS.inheritableTimerDescriptors
@@ -243,8 +243,7 @@ private func restartableService<Alarm: TimerAlarm>(
         #expect(eventually { isScheduled.isPassable })
     }
 
-    /// The watchdog checks services on a backend, so it notices an alarm that neither fires nor reports an error. A Mac
-    /// does not say what holds a thread up, so there it takes a minute.
+    /// The watchdog checks services on a backend, so it notices an alarm that neither fires nor reports an error.
     @Test func anAlarmThatStaysSilentAfterItsDeadlineFails() throws {
         let (service, alarms) = restartableService { _ in RefusingAlarm() }
         try schedule(on: service)

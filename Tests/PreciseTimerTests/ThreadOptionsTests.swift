@@ -1,5 +1,4 @@
-// What a service asks of the kernel for its thread; and what a Mac does not have.
-#if os(Linux) && !KQUEUE
+// What a service asks of the kernel for its thread.
 import Foundation
 import Glibc
 import PreciseTimer
@@ -247,49 +246,3 @@ import TimerKernel
         #expect(counts == [1, 0, 0])
     }
 }
-#else
-import PreciseTimer
-import TestSupport
-import Testing
-import TimerKernel
-
-/// What a Mac does not have is refused, and the caller is told.
-@Suite(.waits("services start their threads")) struct MacTests {
-    typealias Options = TimerService.ThreadOptions
-
-    @Test func everyThreadOptionButADeadlineAndANameIsRefusedInTheGrant() throws {
-        let options = Options(
-            policy: .fifo(priority: 1),
-            affinity: [0],
-            timerSlack: .microseconds(1),
-            slice: .microseconds(100),
-            locksMemory: true,
-            idleLatency: .zero
-        )
-        let service = try TimerService(.timerFD, thread: options)
-        let refused = Set(TimerService.ThreadGrant.Option.allCases).subtracting([.name])
-        #expect(Set(service.grant.refusals.map(\.option)) == refused)
-        #expect(service.grant.refusals.allSatisfy { $0.advice != nil })
-        let log = Log()
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
-        #expect(eventually { log.count >= 3 }, "the service runs without them")
-    }
-
-    @Test func whatCannotBeDoneIsAnError() {
-        let calls: [(TimerError.Code, () throws -> Void)] = [
-            (
-                .systemRefused,
-                { _ = try TimerService(.timerFD, thread: Options(policy: .roundRobin(priority: 1), demand: .required)) }
-            ),
-            (.unavailable, { _ = try TimerService.pollable(clock: .wall) }),
-            (.unavailable, { _ = try TimerDescriptor(.wall) }),
-            (.unavailable, { _ = try TimerService(.dispatch, clock: .wall).clockSteps }),
-            (.unavailable, { _ = try TimerService.default.suspensions }),
-        ]
-        for (code, call) in calls {
-            let error = #expect(throws: TimerError.self) { try call() }
-            #expect(error?.code == code)
-        }
-    }
-}
-#endif

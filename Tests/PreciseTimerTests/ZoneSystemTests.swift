@@ -1,4 +1,3 @@
-#if os(Linux)
 import Foundation
 import Glibc
 import PreciseTimerFoundation
@@ -375,4 +374,3 @@ extension Trait where Self == ConditionTrait {
         .enabled(if: ZoneCompiler.path != nil, "needs zic, of the package libc-bin")
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if os(Linux)
 package import Foundation
 internal import Glibc
 
@@ -176,4 +175,3 @@ package enum Limit: UInt32 {
         _ = unsafe setrlimit(number, &limit)
     }
 }
-#endif

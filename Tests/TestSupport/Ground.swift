@@ -1,8 +1,6 @@
 internal import Dispatch
-internal import Foundation
 package import PreciseTimer
 package import PreciseTimerTestKit
-package import Testing
 internal import TimerAlarms
 internal import TimerKernel
 
@@ -108,7 +106,7 @@ package struct Mechanism: Sendable, CustomStringConvertible {
         #if RunLoop
         attached.append(Mechanism("attached to a run loop", on: .suspending) { _ in HostedAlarm.onRunLoop() })
         #endif
-        for clock in TimerClock.allCases where Platform.hasDescriptor && TimerDescriptor.clocks.contains(clock) {
+        for clock in TimerClock.allCases {
             attached.append(Mechanism("polled", on: clock, make: HostedAlarm.polled))
             #if Libevent
             attached.append(Mechanism("attached to an event base", on: clock, make: HostedAlarm.onEventBase))
@@ -120,7 +118,7 @@ package struct Mechanism: Sendable, CustomStringConvertible {
     /// The mechanisms as they are on a kernel with PREEMPT_RT: their threads sleep by a time-out of their own.
     private static let ofRealTime: [Mechanism] = [false, true]
         .flatMap { spins in
-            TimerClock.allCases.filter(TimerDescriptor.clocks.contains)
+            TimerClock.allCases
                 .map { clock in
                     Mechanism("real-time \(spins ? "hybrid" : "timerfd")", on: clock) { clock throws(TimerError) in
                         let spinner = spins ? Spinner(SpinPlan(maximum: 100_000, budget: 0.1)) : nil
@@ -144,8 +142,8 @@ extension TimerService.Backend {
     /// The backends of this build; every promise is tested on each.
     package static var available: [TimerService.Backend] { allCases.filter { $0.availability == .available } }
 
-    /// For tests that need some backend, on any system: the default one.
-    package static var usual: TimerService.Backend { available.contains(.timerFD) ? .timerFD : .dispatch }
+    /// For tests that need some backend: the default one.
+    package static var usual: TimerService.Backend { .timerFD }
 
     /// The shared service of a backend.
     package var shared: TimerService {
@@ -158,37 +156,4 @@ extension TimerService.Backend {
         @unknown default: .default
         }
     }
-}
-
-/// What a test needs of the system, and not every system has.
-package enum Platform {
-    #if os(Linux) && !KQUEUE
-    /// Whether the library uses the calls that Linux alone has: thread options, a watch of the wall clock.
-    package static let isLinux = true
-    #else
-    package static let isLinux = false
-    #endif
-
-    #if KQUEUE
-    /// Whether the kernel's timer has a descriptor as any other. That of libkqueue has not: it is an end of a pipe,
-    /// which nobody makes readable, and the trial never closes it.
-    package static let hasDescriptor = false
-    #else
-    package static let hasDescriptor = true
-    #endif
-
-    /// Whether the kernel tells of this process in files, as in proc(5).
-    package static let hasProc = FileManager.default.fileExists(atPath: "/proc/self/stat")
-
-    /// How many processors the process may use.
-    package static let processors = hasProc ? ProcFS.processors.count : ProcessInfo.processInfo.activeProcessorCount
-}
-
-extension Trait where Self == ConditionTrait {
-    /// The test is about calls of Linux.
-    package static var needsLinux: Self { .enabled(if: Platform.isLinux, "needs calls of Linux") }
-    /// The test waits for the descriptor of the kernel's timer, or closes it.
-    package static var needsDescriptor: Self { .enabled(if: Platform.hasDescriptor, "libkqueue has none") }
-    /// The test reads what the kernel tells of this process.
-    package static var needsProc: Self { .enabled(if: Platform.hasProc, "needs /proc") }
 }

@@ -88,7 +88,6 @@ package enum Poll {
     }
 }
 
-#if os(Linux) && !KQUEUE
 /// An epoll that tells of each expiry once, to one of the threads that wait for it.
 package final class EdgeTriggeredLoop: Sendable {
     private let epoll = epoll_create1(0)
@@ -108,7 +107,6 @@ package final class EdgeTriggeredLoop: Sendable {
         return unsafe epoll_wait(epoll, &event, 1, milliseconds) == 1
     }
 }
-#endif
 
 #if RunLoop
 /// A run loop of another thread. The thread runs it while a source is attached.

@@ -153,7 +153,7 @@ struct SegmentsTests {
 
     /// In a process of its own, so that no other test allocates meanwhile. A list that grows and shrinks by one value
     /// at the end of a segment must not allocate each time.
-    @Test(.needsProc) func aShrinkingListReleasesAllMemoryButOneSegment() async {
+    @Test func aShrinkingListReleasesAllMemoryButOneSegment() async {
         await #expect(processExitsWith: .success) {
             var list = Segments<Page>()
             let before = ProcFS.residentBytes

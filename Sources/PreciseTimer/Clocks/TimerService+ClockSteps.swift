@@ -45,7 +45,7 @@ extension TimerService {
     /// no task awaits yet are kept in the stream. In a forked child the parent's streams are silent.
     ///
     /// The stream throws a `TimerError` within a minute if the process closes its descriptor. Reading the property
-    /// throws one if the system refuses a descriptor or a thread, and always on a Mac.
+    /// throws one if the system refuses a descriptor or a thread.
     public var clockSteps: AsyncThrowingStream<ClockStep, any Error> {
         get throws(TimerError) {
             let alarm = core.steppingAlarm

@@ -12,8 +12,7 @@ extension PreciseTimer.Schedule {
     /// The function is called without any lock: by the call that schedules the timer, with the current instant, and
     /// before each handler, on its thread, once for each deadline that has passed and once for the next one. On the
     /// wall clock it is also called again, on a thread of the library, after each step of the clock and about once a
-    /// minute, and a changed answer replaces the deadline; not on a Mac (``TimerService/clockSteps``). Return quickly.
-    /// Some limits:
+    /// minute, and a changed answer replaces the deadline. Return quickly. Some limits:
     ///
     /// - One tick counts at most 10,000 missed deadlines, however many have passed.
     /// - After a step back, the deadlines that come again tick again, unless the clock is then at most a minute before

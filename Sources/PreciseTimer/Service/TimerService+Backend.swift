@@ -8,8 +8,7 @@ extension TimerService {
         /// A strict Dispatch timer source. A service starts only after a trial timer has fired, which usually takes a
         /// millisecond. If the trial timer does not fire within five seconds, the call throws a `TimerError`.
         case dispatch
-        /// The kernel's own timer, for which the service's thread sleeps: a timerfd on Linux, from which it has its
-        /// name, and an `EVFILT_TIMER` of kqueue(2) on a Mac.
+        /// The kernel's own timer, a timerfd, for which the service's thread sleeps.
         case timerFD = "timerfd"
         /// The kernel's timer, as ``timerFD``, in a libevent loop, on the service's own thread. Needs the package trait
         /// `Libevent`, which links libevent.
@@ -44,11 +43,11 @@ extension TimerService {
             }
         }
 
-        /// The clocks on which this backend can wait. On a Mac, only Dispatch can wait on the wall clock.
+        /// The clocks on which this backend can wait.
         public var clocks: Set<TimerClock> {
             switch self {
             case .dispatch: DispatchAlarm.clocks
-            case .timerFD, .libevent, .hybrid: TimerDescriptor.clocks
+            case .timerFD, .libevent, .hybrid: Set(TimerClock.allCases)
             case .runLoop: [.suspending]
             }
         }
@@ -94,12 +93,8 @@ extension TimerService {
     /// The shared service that sleeps and then spins, with the default ``SpinOptions``.
     public static let hybrid = TimerService(shared: .hybrid)
 
-    /// The shared service of the wall clock, for calendars and for instants of ``TimerClock/wall``: on timerfd; on a
-    /// Mac, on Dispatch.
-    public static let wall = TimerService(
-        shared: Backend.timerFD.clocks.contains(.wall) ? .timerFD : .dispatch,
-        clock: .wall
-    )
+    /// The shared service of the wall clock, for calendars and for instants of ``TimerClock/wall``: on timerfd.
+    public static let wall = TimerService(shared: .timerFD, clock: .wall)
 
     /// Starts your own service on a backend.
     ///

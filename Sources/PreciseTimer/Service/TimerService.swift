@@ -86,12 +86,12 @@ public final class TimerService: Sendable, CustomStringConvertible, CustomReflec
 }
 
 extension String {
-    /// The name with the smallest number that makes it free, and a suffix: `name`, `name-2`, `name-3`.
-    package func numbered(_ suffix: String = "", isFree: (String) -> Bool) -> String {
-        var (name, number) = (self + suffix, 1)
+    /// The name with the smallest number that makes it free: `name`, `name-2`, `name-3`.
+    package func numbered(isFree: (String) -> Bool) -> String {
+        var (name, number) = (self, 1)
         while !isFree(name) {
             number += 1
-            name = "\(self)-\(number)\(suffix)"
+            name = "\(self)-\(number)"
         }
         return name
     }

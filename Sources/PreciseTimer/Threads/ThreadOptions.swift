@@ -6,7 +6,7 @@ extension TimerService {
     /// asks for the shortest slice.
     ///
     /// The system may refuse any of these; ``TimerService/grant`` shows what was granted. Threads that a handler
-    /// creates do not inherit a real-time policy. A Mac refuses all of them, except for `Policy.deadline` and a name.
+    /// creates do not inherit a real-time policy.
     public struct ThreadOptions: Equatable, Sendable, CustomStringConvertible {
         /// The scheduling policy: see sched(7).
         @nonexhaustive public enum Policy: Equatable, Sendable, CustomStringConvertible {
@@ -18,8 +18,7 @@ extension TimerService {
             /// The same, but takes turns with threads of its priority (SCHED_RR).
             case roundRobin(priority: Int)
             /// Gets the runtime in each period, before the deadline (SCHED_DEADLINE). The kernel demands runtime ≤
-            /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity with it. On a Mac this is a
-            /// time constraint of the thread (`THREAD_TIME_CONSTRAINT_POLICY`).
+            /// deadline ≤ period and a runtime of at least 1024 ns, and refuses an affinity with it.
             case deadline(runtime: Duration, deadline: Duration, period: Duration)
 
             /// The policy and its numbers, as in `fifo:80`.

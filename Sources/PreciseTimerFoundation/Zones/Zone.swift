@@ -155,14 +155,9 @@ struct FileStamp: Equatable {
     }
 
     private static func numbers(_ status: stat) -> [Int] {
-        #if canImport(Darwin)
-        let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
-        #else
-        let (modified, changed) = (status.st_mtim, status.st_ctim)
-        #endif
-        return [
+        [
             Int(truncatingIfNeeded: status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
-            modified.tv_sec, modified.tv_nsec, changed.tv_sec, changed.tv_nsec,
+            status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec,
         ]
     }
 }

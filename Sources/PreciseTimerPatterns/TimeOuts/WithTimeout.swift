@@ -138,12 +138,6 @@ private func run<Success, Failure: Error>(
     }
 }
 
-/// A time-out that ends at an instant is a deadline.
-@available(*, unavailable, renamed: "withDeadline(_:operation:)")
-public func withTimeout<Success>(until: TimerInstant, operation: () async throws -> Success) async throws -> Success {
-    preconditionFailure("this cannot be called")
-}
-
 /// The deadline of an operation passed, and the operation ended because it was cancelled.
 ///
 /// ``withTimeout(_:tolerance:on:label:file:line:isCancellation:operation:)`` and

@@ -15,7 +15,7 @@ let (logger, factory) = (0, 0)
 
 let service = TimerService.default
 let metrics = try TimerMetrics(of: service)  // Metrics
-let named = try TimerMetrics(of: service, name: "app", service: "cache", dimensions: [("zone", "a")])  // Metrics
+let named = try TimerMetrics(of: service, name: "app", service: "cache")  // Metrics
 let often = try TimerMetrics(of: service, every: .seconds(1), factory: factory, on: .dispatch)  // Metrics
 let log = try TimerLog(of: service, to: logger)  // Logging
 let quiet = try TimerLog(of: service, to: logger, service: "cache", at: .debug, every: .seconds(1))  // Logging

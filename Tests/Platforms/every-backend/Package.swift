@@ -2,16 +2,9 @@
 
 import PackageDescription
 
-#if os(Linux)
-let traits: Set<Package.Dependency.Trait> = ["Libevent", "RunLoop"]
-#else
-let traits: Set<Package.Dependency.Trait> = ["RunLoop"]
-#endif
-
 let package = Package(
     name: "every-backend",
-    platforms: [.macOS(.v26)],
-    dependencies: [.package(name: "precise-timer", path: "../../..", traits: traits)],
+    dependencies: [.package(name: "precise-timer", path: "../../..", traits: ["Libevent", "RunLoop"])],
     targets: [
         .executableTarget(
             name: "every-backend",

@@ -1,4 +1,3 @@
-#if os(Linux) && !KQUEUE
 import Glibc
 import TimerKernel
 
@@ -285,4 +284,3 @@ final class LockWorld: World {
         return "\(name(thread)): " + (threads[thread].isInside ? "leaves" : next(thread).map { "\($0)" } ?? "")
     }
 }
-#endif

@@ -191,7 +191,6 @@ extension Plan: CustomTestStringConvertible {
     }
 }
 
-#if os(Linux) && !KQUEUE
 /// Every order of the single operations of threads that take one lock, with the code of the library on a model of the
 /// kernel. Two threads never hold it at once, and no thread waits for ever.
 @Suite(.timeLimit(.minutes(60))) struct LockOrderTests {
@@ -232,4 +231,3 @@ extension Plan: CustomTestStringConvertible {
 extension LockPlan: CustomTestStringConvertible {
     var testDescription: String { name }
 }
-#endif

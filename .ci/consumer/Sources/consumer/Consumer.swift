@@ -1,8 +1,11 @@
 // A user of the library in a package of its own: everything that users are promised must be reachable from here.
 import Dispatch
-import PreciseTimer
 import PreciseTimerPatterns
 import PreciseTimerTestKit
+
+#if os(Linux)
+import PreciseTimer
+#endif
 
 @main
 enum Consumer {

@@ -45,16 +45,13 @@ final class RuleWatch: Sendable {
 }
 
 extension ServiceCore {
-    /// Has the deadlines of a timer computed anew when the clock was set. Returns nil on a Mac, which cannot tell.
+    /// Has the deadlines of a timer computed anew when the clock was set.
     ///
     /// - Throws: `TimerError` if the system refuses a thread or a descriptor.
-    func watchRule(of record: Record) throws(TimerError) -> RuleWatch? {
+    func watchRule(of record: Record) throws(TimerError) -> RuleWatch {
         if lock.isOfAnotherProcess { throw .inForkedChild("scheduling a timer") }
         let watch = locked { $0.ruleWatch }
-        do throws(TimerError) { try watch.add(record, of: self) } catch {
-            if error.code == .unavailable { return nil }
-            throw error
-        }
+        try watch.add(record, of: self)
         return watch
     }
 
@@ -62,7 +59,7 @@ extension ServiceCore {
     /// or a suspension, until the returned function is called. On virtual time it is called only for steps and
     /// suspensions. Calls `onEnd` if the watch ends by itself, with the error if there is one.
     ///
-    /// - Throws: `TimerError` if the system refuses a descriptor or a thread, and always on a Mac.
+    /// - Throws: `TimerError` if the system refuses a descriptor or a thread.
     func watchClock(
         _ onCheck: @escaping @Sendable (ClockChanges) -> Void,
         onEnd: @escaping @Sendable (TimerError?) -> Void

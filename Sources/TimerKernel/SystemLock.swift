@@ -1,4 +1,3 @@
-#if os(Linux) && !KQUEUE
 internal import CTimerKernel
 internal import Synchronization
 
@@ -97,7 +96,7 @@ extension LockSteps where Self: ~Copyable {
     }
 }
 
-/// The part of a ``Mutex`` that differs from system to system.
+/// The steps of a ``Mutex`` on a word of memory.
 @safe struct SystemLock: LockSteps, ~Copyable, Sendable {
     // Allocated before the first use and freed after the last one.
     private nonisolated(unsafe) let word = UnsafeMutablePointer<Atomic<UInt32>>.allocate(capacity: 1)
@@ -121,4 +120,3 @@ extension LockSteps where Self: ~Copyable {
     func sleep() { KernelClock.sleep(for: .microseconds(100)) }
     func stop(_ reason: LockAnswer) -> Never { fatalError(reason.rawValue) }
 }
-#endif

@@ -1,4 +1,3 @@
-#if os(Linux) && !KQUEUE
 internal import CTimerKernel
 
 /// Asks the kernel for the states of this process's threads.
@@ -152,4 +151,3 @@ package enum RealTimeKernel {
     /// ``ThreadTimer``.
     package static var expiresTimersInThreads: Bool { kernel_is_preempt_rt() == 1 }
 }
-#endif

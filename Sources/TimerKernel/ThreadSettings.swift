@@ -1,7 +1,17 @@
-#if os(Linux) && !KQUEUE
 internal import CTimerKernel
 
 extension ThreadSetting {
+    /// The thread's name in the kernel, of 1 to 15 bytes without NUL.
+    package static func name(_ name: String) -> ThreadSetting {
+        ThreadSetting(
+            name: "name",
+            asked: name,
+            attempt: "naming a thread \"\(name)\"",
+            advice: { _ in "The sandbox of the process forbids prctl(2); allow it there." },
+            make: { () throws(Errno) in try ask { unsafe name.withCString { unsafe thread_name_set($0) } } }
+        )
+    }
+
     /// The processors that the thread may run on.
     package static func affinity(_ processors: Set<Int>) -> ThreadSetting {
         let mask = ProcessorMask(processors)
@@ -217,4 +227,3 @@ final class IdleLatencyFile: Sendable {
 
     deinit { close(descriptor) }
 }
-#endif

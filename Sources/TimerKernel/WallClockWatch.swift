@@ -1,4 +1,3 @@
-#if os(Linux) && !KQUEUE
 internal import Synchronization
 
 /// One thread that sleeps until somebody sets the wall clock, or the system was suspended, and tells by how much. The
@@ -72,4 +71,3 @@ package final class WallClockWatch: Sendable {
         try? timer.set(TimerInstant(nanoseconds: 0, clock: .wall))
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if os(Linux) && !KQUEUE
 internal import CTimerKernel
 internal import Synchronization
 
@@ -15,9 +14,6 @@ package struct TimerDescriptor: ~Copyable, Sendable {
     /// Whether the kernel has refused to report steps of the wall clock. Relaxed: a setter that does not know it asks
     /// once more.
     private let refusesSteps = Atomic(false)
-
-    /// The clocks on which it can wait.
-    package static var clocks: Set<TimerClock> { Set(TimerClock.allCases) }
 
     /// Creates a disarmed timer on a clock, which is closed in programs that this process executes.
     ///
@@ -133,4 +129,3 @@ package struct TimerDescriptor: ~Copyable, Sendable {
         return errno.error(code, attempting: attempted)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if os(Linux) && !KQUEUE
 internal import CTimerKernel
 
 /// A sleep with a time-out, which another thread can end: ppoll(2) on an eventfd (see eventfd(2)).
@@ -11,10 +10,7 @@ final class WakeUp: Sendable {
     /// All eventfds have the same, and ordinary files, sockets and pipes have others.
     private let file: UInt64?
 
-    /// What ends such a sleep; nil if the system has no such thing.
-    static func ofThisSystem() throws(TimerError) -> WakeUp? { try WakeUp() }
-
-    private init() throws(TimerError) {
+    init() throws(TimerError) {
         switch SystemCall.retrying({ event_create_closing() }) {
         case .success(let number):
             self.number = number
@@ -120,4 +116,3 @@ package enum EventLoopTrial {
         }
     }
 }
-#endif
