@@ -431,7 +431,8 @@ package struct Timing: ~Copyable {
         // The tick comes at once, also with a tolerance.
         askForExtra(at: now)
         if deadline <= now { return }
-        rare.remaining = 0
+        // A deadline that is being computed may have passed.
+        if !awaitsComputation { rare.remaining = 0 }
         exhaust()
     }
 
