@@ -98,7 +98,7 @@ import Testing
         let save = try Debouncer(.seconds(3_600), on: service, target: log) { _ in calls.add(1) }
         save()
         for _ in 0..<3 { try PreciseTimer.schedule(.every(.seconds(3_600)), on: service, target: log) { $0.note($1) } }
-        let timeouts = IdleTimeouts<Int>(on: service) { expired.append($0) }
+        let timeouts = IdleTimeouts<Int>(on: service, target: expired) { $0.append($1) }
         #expect(timeouts.refresh(1, after: .seconds(3_600)))
         let sleeping = Task { try await service.clock.sleep(for: .seconds(3_600)) }
         let waiting = Task {

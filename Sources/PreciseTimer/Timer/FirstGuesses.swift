@@ -87,3 +87,8 @@ extension Duration {
 }
 
 private func never() -> Never { preconditionFailure("this cannot be called") }
+
+extension PreciseTimer.Delivery {
+    @available(*, unavailable, message: "leave `deliver:` out, and write `{ @MainActor target, tick in … }`")
+    public static var mainActor: Self { never() }
+}
