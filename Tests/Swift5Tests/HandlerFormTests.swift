@@ -96,11 +96,16 @@ struct Form: Sendable, CustomTestStringConvertible {
 
     private static let ends = [
         Form("onEnd: @MainActor", Model.self) { model in
-            try PreciseTimer.schedule(once, target: model, onEnd: { @MainActor _ in model.note() }, handler: { _, _ in })
+            let end = { @MainActor @Sendable (_: PreciseTimer.EndReason) in model.note() }
+            return try PreciseTimer.schedule(once, target: model, onEnd: end) { _, _ in }
         },
         Form("onEnd: @MainActor of a handler of the main actor", Model.self) { model in
-            let end = { @MainActor @Sendable (_: PreciseTimer.EndReason) in model.note() }
-            return try PreciseTimer.schedule(once, target: model, onEnd: end) { @MainActor _, _ in }
+            try PreciseTimer.schedule(
+                once,
+                target: model,
+                onEnd: { @MainActor _ in model.note() },
+                handler: { @MainActor _, _ in }
+            )
         },
         Form("onError: @MainActor", Model.self) { model in
             let note = { @MainActor @Sendable (model: Model, _: any Error) in model.note() }
