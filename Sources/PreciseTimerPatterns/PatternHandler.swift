@@ -3,69 +3,57 @@ internal import PreciseTimer
 /// A handler of a pattern, in whichever form of `PreciseTimer.schedule` it was given.
 struct PatternHandler<Value: Sendable>: Sendable {
     /// Where it is called, if it is called in place.
-    var deliver = PreciseTimer.Delivery.inline
+    var place = PreciseTimer.Delivery.inline
     /// It, if it can be called in place.
     var plain: (@Sendable (Value) -> Void)?
     /// The actor on which a task calls it; nil for the shared thread pool. A target that is the actor is not retained.
     let actor: @Sendable () -> (any Actor)?
     /// It, as it is called in a task.
     let inTask: @Sendable (isolated (any Actor)?, Value) async -> Void
-}
 
-/// What a pattern does with the ticks of its timers: it decides whether the handler is called, and with what. Made once
-/// for all its timers, which hand the handler on to `PreciseTimer.schedule`.
-enum PatternTicks<Target: AnyObject & Sendable>: Sendable {
-    case plain(PreciseTimer.Delivery, @Sendable (Target, PreciseTimer.Tick) -> Void)
-    case inTask(@isolated(any) @Sendable (Target, PreciseTimer.Tick) async -> Void)
-
-    /// - Parameters:
-    ///   - handler: the handler.
-    ///   - value: what it is called with; nil for no call. Asked where the handler runs: what was called there before
-    ///     counts.
-    ///   - done: called when it has returned.
-    init<Value>(
-        _ handler: PatternHandler<Value>,
-        value: @escaping @Sendable (Target, PreciseTimer.Tick) -> Value?,
-        done: @escaping @Sendable (Target) -> Void = { _ in }
-    ) {
-        if let call = handler.plain {
-            self = .plain(handler.deliver) { target, tick in
+    /// What schedules the timers on demand of a pattern, for a target each. Made once for all of them, so that they
+    /// share what their ticks do.
+    ///
+    /// `value` gives what the handler is called with; nil for no call. It is asked where the handler runs: what was
+    /// called there before counts. `done` is called when the handler has returned.
+    func timers<Target: AnyObject & Sendable>(
+        _ options: PatternOptions,
+        done: @escaping @Sendable (Target) -> Void = { _ in },
+        value: @escaping @Sendable (Target, PreciseTimer.Tick) -> Value?
+    ) -> @Sendable (Target) throws(TimerError) -> PreciseTimer {
+        let (service, tolerance, label, file, line) = options
+        let (place, actor, inTask) = (place, actor, inTask)
+        if let plain {
+            let call = { @Sendable (target: Target, tick: PreciseTimer.Tick) in
                 guard let value = value(target, tick) else { return }
-                call(value)
+                plain(value)
                 done(target)
             }
-            return
+            return { target throws(TimerError) in
+                try PreciseTimer.schedule(
+                    .onDemand,
+                    on: service,
+                    tolerance: tolerance,
+                    deliver: place,
+                    label: label,
+                    file: file,
+                    line: line,
+                    target: target,
+                    handler: call
+                )
+            }
         }
-        let (actor, call) = (handler.actor, handler.inTask)
         let deliver: @Sendable (isolated (any Actor)?, Target, PreciseTimer.Tick) async -> Void = {
             guard let value = value($1, $2) else { return }
-            await call($0, value)
+            await inTask($0, value)
             done($1)
         }
         // A task that starts on the main actor does not need the shared thread pool.
         let onMainActor = { @MainActor @Sendable in await deliver(MainActor.shared, $0, $1) }
-        self = actor() is MainActor ? .inTask(onMainActor) : .inTask { await deliver(actor(), $0, $1) }
-    }
-
-    /// Schedules a timer on demand.
-    func schedule(_ options: PatternOptions, _ target: Target) throws(TimerError) -> PreciseTimer {
-        let (service, tolerance) = (options.service, options.tolerance)
-        let (label, file, line) = (options.label, options.file, options.line)
-        switch self {
-        case .plain(let deliver, let call):
-            return try PreciseTimer.schedule(
-                .onDemand,
-                on: service,
-                tolerance: tolerance,
-                deliver: deliver,
-                label: label,
-                file: file,
-                line: line,
-                target: target,
-                handler: call
-            )
-        case .inTask(let call):
-            return try PreciseTimer.schedule(
+        let call: @isolated(any) @Sendable (Target, PreciseTimer.Tick) async -> Void =
+            actor() is MainActor ? onMainActor : { await deliver(actor(), $0, $1) }
+        return { target throws(TimerError) in
+            try PreciseTimer.schedule(
                 .onDemand,
                 on: service,
                 tolerance: tolerance,
@@ -80,10 +68,4 @@ enum PatternTicks<Target: AnyObject & Sendable>: Sendable {
 }
 
 /// What a caller says of the timers of a pattern, besides the handler.
-struct PatternOptions: Sendable {
-    let service: TimerService
-    let tolerance: Duration
-    let label: String?
-    let file: StaticString
-    let line: UInt
-}
+typealias PatternOptions = (service: TimerService, tolerance: Duration, label: String?, file: StaticString, line: UInt)

@@ -128,15 +128,6 @@ extension IdleTimeouts_swift {
     static let id = 7
 }
 
-extension PreciseTimer_MainActor_swift {
-    @MainActor final class ViewModel {
-        nonisolated init() {}
-        var seconds = 0
-    }
-
-    static let model = ViewModel()
-}
-
 extension Statistics_md {
     static var timer: PreciseTimer { fatalError() }
     static var first: PreciseTimer.Statistics { fatalError() }

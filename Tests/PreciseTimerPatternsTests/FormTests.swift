@@ -51,8 +51,7 @@ struct FormTests {
         return withExtendedLifetime(targets) { (subject, Remains(targets)) }
     }
 
-    @Test(arguments: Sample.all.filter { $0.pattern != .timeoutsWithoutTarget })
-    func noFormRetainsItsTarget(sample: Sample) async throws {
+    @Test(arguments: Sample.all) func noFormRetainsItsTarget(sample: Sample) async throws {
         let (subject, remains) = try await callTwice(sample)
         #expect(await soon { remains.areGone }, "the task of the first call may hold it for a moment")
         await virtual.advance(by: .seconds(2))
@@ -169,8 +168,7 @@ struct FormTests {
         let timeouts = IdleTimeouts<Int>(on: service, deliver: elsewhere, target: thing) { @MainActor _, _ in
             onMain(called)
         }
-        let others = IdleTimeouts<Int>(on: service, deliver: elsewhere) { @MainActor _ in onMain(called) }
-        #expect(await callsOfOne(save, draw, timeouts, others) == 4)
+        #expect(await callsOfOne(save, draw, timeouts) == 3)
     }
 
     @Test func aHandlerValueIsCalledOnItsQueue() async throws {
@@ -180,13 +178,11 @@ struct FormTests {
             dispatchPrecondition(condition: .onQueue(queue))
             called()
         }
-        let forKey: @Sendable (Int) -> Void = { _ in onQueue() }
         let forTarget: @Sendable (Thing) -> Void = { _ in onQueue() }
         let forBoth: @Sendable (Thing, Int) -> Void = { _, _ in onQueue() }
         let save = try Debouncer(.seconds(1), on: service, deliver: .queue(queue), target: thing, handler: forTarget)
         let timeouts = IdleTimeouts<Int>(on: service, deliver: .queue(queue), target: thing, handler: forBoth)
-        let others = IdleTimeouts<Int>(on: service, deliver: .queue(queue), handler: forKey)
-        #expect(await callsOfOne(save, timeouts, others) == 3)
+        #expect(await callsOfOne(save, timeouts) == 2)
     }
 
     @Test func aHandlerValueOfTheMainActorIsCalledThere() async throws {
@@ -194,7 +190,7 @@ struct FormTests {
         let forTarget: @MainActor @Sendable (Thing) -> Void = { _ in onMain(called) }
         let forBoth: @MainActor @Sendable (Thing, Int) -> Void = { _, _ in onMain(called) }
         let save = try Debouncer(.seconds(1), on: service, target: thing, handler: forTarget)
-        let draw = try Throttler(.seconds(1), on: service, deliver: .mainActor, target: thing, handler: forTarget)
+        let draw = try Throttler(.seconds(1), on: service, target: thing, handler: forTarget)
         let timeouts = IdleTimeouts<Int>(on: service, target: thing, handler: forBoth)
         #expect(await callsOfOne(save, draw, timeouts) == 3)
     }
@@ -210,7 +206,7 @@ struct FormTests {
 extension FormTests {
     /// A pattern. The throttler has the initializers of the debouncer.
     enum Pattern: CaseIterable {
-        case debouncer, leadingDebouncer, timeouts, timeoutsWithoutTarget, timeoutsWithTick
+        case debouncer, leadingDebouncer, timeouts, timeoutsWithTick
 
         var isTimeouts: Bool { ![.debouncer, .leadingDebouncer].contains(self) }
 
@@ -218,20 +214,20 @@ extension FormTests {
             switch self {
             case .debouncer, .timeouts: Form.allCases
             case .leadingDebouncer: [.plain, .mainActor, .actorAwaiting]
-            case .timeoutsWithoutTarget, .timeoutsWithTick: [.plain, .mainActor, .globalActor]
+            case .timeoutsWithTick: [.plain, .mainActor, .globalActor]
             }
         }
     }
 
     /// How a handler is written.
     enum Form: CaseIterable {
-        case plain, awaiting, mainActor, mainActorAwaiting, deliverMainActor, globalActor, actor, actorAwaiting
+        case plain, awaiting, mainActor, mainActorAwaiting, globalActor, actor, actorAwaiting
 
         /// The actor on which the handler runs; nil if it has no actor.
         fileprivate func actor(of targets: Targets) -> (any Actor)? {
             switch self {
             case .plain, .awaiting: nil
-            case .mainActor, .mainActorAwaiting, .deliverMainActor: MainActor.shared
+            case .mainActor, .mainActorAwaiting: MainActor.shared
             case .globalActor: Clerk.shared
             case .actor, .actorAwaiting: targets.store
             }
@@ -260,7 +256,6 @@ extension FormTests.Sample {
         case .debouncer: try debouncer(its, service, .trailing, called)
         case .leadingDebouncer: try debouncer(its, service, .leading, called)
         case .timeouts: timeouts(its, service, called)
-        case .timeoutsWithoutTarget: timeoutsWithoutTarget(service, called)
         case .timeoutsWithTick: timeoutsWithTick(its, service, called)
         }
     }
@@ -281,11 +276,9 @@ extension FormTests.Sample {
             try Debouncer(second, edge: edge, on: service, target: thing) { @MainActor _ in
                 await yield { onMain(called) }
             }
-        case .deliverMainActor:
-            try Debouncer(second, edge: edge, on: service, deliver: .mainActor, target: thing) { _ in onMain(called) }
         case .globalActor:
             try Debouncer(second, edge: edge, on: service, target: thing) { @Clerk _ in onClerk(called) }
-        case .actor: try Debouncer(second, edge: edge, on: service, target: store) { store in store.step(called) }
+        case .actor: try Debouncer(second, edge: edge, on: service, target: store) { store async in store.step(called) }
         case .actorAwaiting:
             try Debouncer(second, edge: edge, on: service, target: store) { store in
                 await yield { store.step(called) }
@@ -301,19 +294,9 @@ extension FormTests.Sample {
         case .mainActor: IdleTimeouts(on: service, target: thing) { @MainActor _, _ in onMain(called) }
         case .mainActorAwaiting:
             IdleTimeouts(on: service, target: thing) { @MainActor _, _ in await yield { onMain(called) } }
-        case .deliverMainActor:
-            IdleTimeouts(on: service, deliver: .mainActor, target: thing) { _, _ in onMain(called) }
         case .globalActor: IdleTimeouts(on: service, target: thing) { @Clerk _, _ in onClerk(called) }
-        case .actor: IdleTimeouts(on: service, target: store) { store, _ in store.step(called) }
+        case .actor: IdleTimeouts(on: service, target: store) { store, _ async in store.step(called) }
         case .actorAwaiting: IdleTimeouts(on: service, target: store) { store, _ in await yield { store.step(called) } }
-        }
-    }
-
-    private func timeoutsWithoutTarget(_ service: TimerService, _ called: @escaping Call) -> IdleTimeouts<Int> {
-        switch form {
-        case .mainActor: IdleTimeouts(on: service) { @MainActor _ in onMain(called) }
-        case .globalActor: IdleTimeouts(on: service) { @Clerk _ in onClerk(called) }
-        default: IdleTimeouts(on: service) { _ in called() }
         }
     }
 

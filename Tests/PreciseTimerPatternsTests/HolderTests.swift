@@ -35,7 +35,7 @@ struct HolderTests {
     }
 
     private func timeouts(_ keys: Int...) -> IdleTimeouts<Int> {
-        let timeouts = IdleTimeouts<Int>(on: virtual.service) { [calls] _ in calls.add(1) }
+        let timeouts = IdleTimeouts<Int>(on: virtual.service, target: calls) { calls, _ in calls.add(1) }
         for key in keys { timeouts.refresh(key, after: .seconds(1)) }
         return timeouts
     }

@@ -15,8 +15,12 @@ struct IdleTimeoutsTests {
         deliver: PreciseTimer.Delivery = .inline,
         keys: [String] = []
     ) -> IdleTimeouts<String> {
-        let timeouts = IdleTimeouts<String>(on: virtual.service, tolerance: tolerance, deliver: deliver) {
-            [expired, virtual] key in
+        let timeouts = IdleTimeouts<String>(
+            on: virtual.service,
+            tolerance: tolerance,
+            deliver: deliver,
+            target: expired
+        ) { [virtual] expired, key in
             expired.append("\(key) at \(virtual.now.nanoseconds / 1_000_000_000 - 1)")
         }
         for key in keys { timeouts.refresh(key, after: .seconds(1)) }
@@ -126,7 +130,7 @@ struct IdleTimeoutsTests {
 
     @Test func theHandlerMayRefreshAndCancel() {
         let (box, expired) = (Box<IdleTimeouts<Int>>(), Notes<Int>())
-        box.value = IdleTimeouts<Int>(on: virtual.service) { key in
+        box.value = IdleTimeouts<Int>(on: virtual.service, target: box) { box, key in
             expired.append(key)
             if key < 3 { box.value?.refresh(key + 1, after: .seconds(1)) }
             if key == 2 { box.value?.refresh(key, after: .seconds(5)) }
@@ -141,7 +145,7 @@ struct IdleTimeoutsTests {
 
     @Test func theHandlerMayReleaseTheObject() {
         let box = Box<IdleTimeouts<Int>>()
-        box.value = IdleTimeouts<Int>(on: virtual.service) { _ in box.value = nil }
+        box.value = IdleTimeouts<Int>(on: virtual.service, target: box) { box, _ in box.value = nil }
         for key in 1...3 { box.value?.refresh(key, after: .seconds(1)) }
         virtual.advance(by: .seconds(1))
         #expect(virtual.pendingCount == 0)
@@ -165,7 +169,7 @@ struct IdleTimeoutsTests {
     /// The refresh comes after the tick was decided, and before the handler is called.
     @Test func aRefreshJustBeforeTheHandlerWinsAndTheNextOneToo() throws {
         let alarm = ManualAlarm()
-        let timeouts = IdleTimeouts<String>(on: try TimerService(alarm: alarm)) { [expired] in expired.append($0) }
+        let timeouts = IdleTimeouts<String>(on: try TimerService(alarm: alarm), target: expired) { $0.append($1) }
         timeouts.refresh("one", after: .seconds(1))
         alarm.move(by: .seconds(1))
         alarm.happen(before: 2) { timeouts.refresh("one", after: .seconds(10)) }
@@ -192,7 +196,7 @@ struct IdleTimeoutsTests {
         let key = { (name: String) in
             Tracked(name: name, thing: Thing { releases.add(1 + 0 * (box.value?.count ?? 0)) })
         }
-        box.value = IdleTimeouts<Tracked>(on: virtual.service) { _ in }
+        box.value = IdleTimeouts<Tracked>(on: virtual.service, target: releases) { _, _ in }
         for name in ["one", "two", "three", "four"] {
             box.value?.refresh(key(name), after: .seconds(1))
             box.value?.refresh(key(name), after: .seconds(name == "one" ? 1 : 2))
@@ -288,7 +292,7 @@ struct IdleTimeoutsTests {
     @Test(.works("threads refresh, cancel and wait")) func keysThatThreadsShareLoseNoTimer() async throws {
         let service = try TimerService(.usual)
         let (passed, refused) = (Count(), Count())
-        let timeouts = IdleTimeouts<Int>(on: service) { _ in passed.add(1) }
+        let timeouts = IdleTimeouts<Int>(on: service, target: passed) { passed, _ in passed.add(1) }
         try await onThreads(4) { thread in
             var random = SystemRandomNumberGenerator()
             for _ in 0..<20_000 {
@@ -312,7 +316,7 @@ struct IdleTimeoutsTests {
     @Test(.works("ticks race with the calls that set them"), arguments: [0, 5])
     func aTimeoutThatIsDueAtOncePassesOnce(microseconds: Int) async throws {
         let (service, passed, keys) = (try TimerService(.usual), Count(), 5_000)
-        let timeouts = IdleTimeouts<Int>(on: service) { _ in passed.add(1) }
+        let timeouts = IdleTimeouts<Int>(on: service, target: passed) { passed, _ in passed.add(1) }
         try await onThreads(2) { thread in
             for key in 1...keys {
                 timeouts.refresh(2 * key + thread, after: .microseconds(microseconds))
@@ -327,7 +331,7 @@ struct IdleTimeoutsTests {
 
     @Test(.works("threads meet at each key")) func threadsThatAddTheSameKeyMakeOneTimer() async throws {
         let (virtual, keys, arrived) = (virtual, 2_000, Count())
-        let timeouts = IdleTimeouts<Int>(on: virtual.service) { _ in }
+        let timeouts = IdleTimeouts<Int>(on: virtual.service, target: arrived) { _, _ in }
         try await onThreads(2) { _ in
             for key in 1...keys {
                 arrived.add(1)
@@ -342,7 +346,7 @@ struct IdleTimeoutsTests {
     @Test(.works("threads refresh keys that are due")) func aRefreshIsNotLostToATickOnItsWay() async throws {
         let service = try TimerService(.usual)
         let (passed, lost) = (Count(), Count())
-        let timeouts = IdleTimeouts<Int>(on: service) { _ in passed.add(1) }
+        let timeouts = IdleTimeouts<Int>(on: service, target: passed) { passed, _ in passed.add(1) }
         try await onThreads(2) { thread in
             for round in 0..<10_000 {
                 let due = service.now.advanced(by: .microseconds(60 + round % 40))

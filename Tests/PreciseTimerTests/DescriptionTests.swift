@@ -150,7 +150,7 @@ import Testing
 
     @Test func aHolderReadsAsItsTimers() throws {
         let save = try Debouncer(.seconds(1), on: virtual.service, label: "save", line: 1, target: log) { _ in }
-        let (bag, timeouts) = (TimerBag(), IdleTimeouts<Int>(on: virtual.service) { _ in })
+        let (bag, timeouts) = (TimerBag(), IdleTimeouts<Int>(on: virtual.service, target: log) { _, _ in })
         var texts = ["\(save)", "\(bag)"]
         for key in 1...2 {
             try schedule(.onDemand).store(in: bag)

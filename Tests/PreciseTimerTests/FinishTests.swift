@@ -116,6 +116,9 @@ import Testing
             let error = #expect(throws: TimerError.self) { try timer.reschedule(.every(.seconds(1))) }
             #expect(error?.attempted.contains("finish() was called") == true)
             codes.append(error?.code)
+            codes.append(
+                #expect(throws: TimerError.self) { try timer.reschedule(.every(.seconds(1)), keeping: .phase) }?.code
+            )
             answers.append(timer.pause(keeping: .grid) || timer.restart() || timer.fire())
         }
         let timer = try scene.handle(schedule) { timer, _ in order(timer) }
@@ -124,7 +127,7 @@ import Testing
         scene.advance(0)
         try #require(timer.state == .ended(.completed))
         #expect(try await finishing.value)
-        #expect(codes.all == [.timerEnded, .timerEnded] && answers.all == [false, false])
+        #expect(codes.all == Array(repeating: .timerEnded, count: 4) && answers.all == [false, false])
         #expect(scene.ticks == "extra 0@0")
     }
 

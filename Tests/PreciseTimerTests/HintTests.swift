@@ -55,8 +55,8 @@ import Testing
     private static let longer =
         "for longer than its period, 1 s, in 3 calls, once for 3.2 s, so that deadlines pass without a tick;"
     private static let asksForMainActor =
-        "asks for the main actor but does not run on it; pass `deliver: .mainActor` and leave the assumption out, or "
-        + "isolate the handler: `{ @MainActor target, tick in … }`"
+        "asks for the main actor but does not run on it; isolate it, `{ @MainActor target, tick in … }`, and leave the "
+        + "assumption out"
 
     // Swift Testing hands values to an exit test since Swift 6.3.
     #if compiler(>=6.3)
@@ -80,7 +80,7 @@ import Testing
             dup2(said.handle.fileDescriptor, 2)
             // As in a program that never runs its main loop.
             DispatchQueue.main.async { pause(.seconds(Hang.seconds)) }
-            try PreciseTimer.schedule(.once(after: .zero), deliver: .mainActor, target: log) { $0.note($1) }
+            try PreciseTimer.schedule(.once(after: .zero), target: log) { @MainActor in $0.note($1) }
             let message = "a tick has waited for 5 s for the main actor, which does not run"
             #expect(eventually { (try? said.text.contains(message)) == true })
             // The main queue never gets to the exit of the process.
@@ -164,7 +164,7 @@ extension HintTests.Scene {
             try PreciseTimer.schedule(schedule, deliver: .queue(.main), target: log) { log, tick in
                 MainActor.assumeIsolated { log.note(tick) }
             }
-            try PreciseTimer.schedule(schedule, deliver: .mainActor, target: log) { log, tick in
+            try PreciseTimer.schedule(schedule, target: log) { @MainActor log, tick in
                 MainActor.assumeIsolated { log.note(tick) }
             }
             #expect(await soon { log.count == 2 })
@@ -235,7 +235,7 @@ extension HintTests.Scene {
             throw Trouble()
         }
         try PreciseTimer.schedule(.onDemand, on: service, target: log) { @MainActor _, _ in await Task.yield() }
-        try PreciseTimer.schedule(.onDemand, on: service, deliver: .mainActor, target: log) { _, _ in }
+        try PreciseTimer.schedule(.onDemand, on: service, target: log) { @MainActor _, _ in }
     }
 
     private func hearErrors(_ virtual: VirtualTime, _ log: Log) async throws {

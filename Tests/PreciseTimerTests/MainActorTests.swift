@@ -10,7 +10,6 @@ import Testing
 
     /// The forms that schedule a handler for an actor, and some that are for none.
     enum Form: CaseIterable {
-        case deliver, deliverAwaiting, deliverHandle
         case isolated, isolatedAwaiting, isolatedHandle, inAMethod
         case otherActor, valueWithoutActor, askingForNothing
 
@@ -40,20 +39,6 @@ import Testing
     private func schedule(_ form: Form, _ model: Model) async throws -> PreciseTimer {
         let service = virtual.service
         switch form {
-        case .deliver:
-            return try PreciseTimer.schedule(second, on: service, deliver: .mainActor, paused: true, target: model) {
-                model,
-                _ in model.refresh()
-            }
-        case .deliverAwaiting:
-            return try PreciseTimer.schedule(second, on: service, deliver: .mainActor, paused: true, target: model) {
-                model,
-                _ in await model.refreshLater()
-            }
-        case .deliverHandle:
-            return try PreciseTimer.schedule(second, on: service, deliver: .mainActor, paused: true) { timer, _ in
-                if timer.state == .scheduled { model.refresh() }
-            }
         case .isolated:
             return try PreciseTimer.schedule(second, on: service, paused: true, target: model) { @MainActor model, _ in
                 model.refresh()
@@ -100,13 +85,12 @@ import Testing
         let timer = try PreciseTimer.schedule(
             second,
             on: virtual.service,
-            deliver: .mainActor,
             target: try #require(model),
-            onEnd: { model, reason in
+            onEnd: { @MainActor [weak model] reason in
                 ends.append(model != nil)
                 reasons.append(reason)
             },
-            handler: { model, _ in model.refresh() }
+            handler: { @MainActor model, _ in model.refresh() }
         )
         if isReleased { model = nil }
         #expect((gone == nil) == isReleased)

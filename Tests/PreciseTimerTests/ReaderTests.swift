@@ -163,7 +163,7 @@ private actor Meter {
         }
         let timer =
             isMain
-            ? try PreciseTimer.schedule(.once(after: .zero), deliver: .mainActor, target: self) { _, _ in await rest() }
+            ? try PreciseTimer.schedule(.once(after: .zero), target: isRunning) { @MainActor _, _ in await rest() }
             : try PreciseTimer.schedule(.once(after: .zero), target: self) { _, _ in await rest() }
         await isRunning.pass()
         let hasEnded = isMain ? await MainActor.run { timer.cancelAndWait() } : end(timer)

@@ -71,12 +71,11 @@ extension ReflectionTests {
 
         init(on service: TimerService) throws {
             save = try Debouncer(.seconds(1), on: service, label: "save", line: 1, target: timers) { _ in }
-            times = IdleTimeouts(on: service) { _ in }
+            times = IdleTimeouts(on: service, target: timers) { _, _ in }
             times.refresh("key", after: .seconds(60))
             let second = PreciseTimer.Schedule.every(.seconds(1))
-            timer = try PreciseTimer.schedule(second, on: service, deliver: .mainActor, line: 2, target: self) {
-                model,
-                _ in model.seconds += 1
+            timer = try PreciseTimer.schedule(second, on: service, line: 2, target: self) { @MainActor model, _ in
+                model.seconds += 1
             }
             try PreciseTimer.schedule(.onDemand, on: service) { _, _ in }.store(in: timers)
         }
@@ -106,7 +105,7 @@ private struct Specimens {
             virtual.advance(by: .seconds(2))
         }
         timer.collectsStatistics = true
-        let idle = IdleTimeouts<String>(on: service) { _ in }
+        let idle = IdleTimeouts<String>(on: service, target: log) { _, _ in }
         idle.refresh("key", after: .seconds(60))
         let bag = TimerBag()
         timer.store(in: bag, named: "clock")
@@ -137,7 +136,7 @@ private struct Specimens {
         let timerValues: [Any] = [
             ticks, ticks.makeAsyncIterator(), service.clock, PreciseTimer.State.ended(.failed(error)),
             PreciseTimer.EndReason.failed(error), PreciseTimer.Delivery.queue(.global()),
-            PreciseTimer.MainActorDelivery.mainActor, PreciseTimer.PauseKeeping.grid, PreciseTimer.PhaseKeeping.phase,
+            PreciseTimer.PauseKeeping.grid, PreciseTimer.PhaseKeeping.phase,
             PreciseTimer.MissedTickPolicy.catchUp(limit: 3), TimeoutError(deadline: service.now),
             PreciseTimer.Backoff.exponential(from: .seconds(1), upTo: .seconds(9)), PreciseTimer.Jitter.full,
             BurstEdge.both,

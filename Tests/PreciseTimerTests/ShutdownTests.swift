@@ -196,7 +196,7 @@ struct StartRaceTests {
             try await waiting.value
         case .timeOut: #expect(try await withTimeout(.seconds(1), on: service) { 7 } == 7)
         case .idleTimeout:
-            let timeouts = IdleTimeouts<Int>(on: service) { _ in }
+            let timeouts = IdleTimeouts<Int>(on: service, target: log) { _, _ in }
             #expect(timeouts.refresh(1, after: .seconds(1)))
         }
         #expect(starts.value == 3)

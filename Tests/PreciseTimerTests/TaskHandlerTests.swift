@@ -190,9 +190,8 @@ import Testing
         let timer = try PreciseTimer.schedule(
             .every(.seconds(60)),
             on: virtual.service,
-            deliver: .mainActor,
             target: log,
-            onEnd: { _, _ in note("onEnd") },
+            onEnd: { @MainActor _ in note("onEnd") },
             handler: { _, _ in }
         )
         await Task(priority: .background) {
@@ -211,9 +210,8 @@ import Testing
         let (box, handlerHasReturned, mayReturn, seen) = (Box<PreciseTimer>(), Gate(), Gate(), Notes<Bool>())
         let ended = try PreciseTimer.schedule(
             .every(.seconds(3_600)),
-            deliver: .mainActor,
             target: log,
-            onEnd: { _, _ in
+            onEnd: { @MainActor _ in
                 Task {
                     mayReturn.open()
                     await box.value?.cancelAndWait()

@@ -38,15 +38,6 @@ struct Form: Sendable, CustomTestStringConvertible {
         Form("inline, no handler on an actor", Model.self) {
             try PreciseTimer.schedule(always, target: $0) { model, _ in Task { await model.note() } }
         },
-        Form("deliver: .mainActor", Model.self) {
-            try PreciseTimer.schedule(always, deliver: .mainActor, target: $0) { $0.note($1) }
-        },
-        Form("deliver: .mainActor, throws", Model.self) {
-            try PreciseTimer.schedule(always, deliver: .mainActor, target: $0) { try $0.noteOrThrow($1) }
-        },
-        Form("deliver: .mainActor, awaits", Model.self) {
-            try PreciseTimer.schedule(always, deliver: .mainActor, target: $0) { try await $0.noteSlowly($1) }
-        },
         Form("@MainActor", Model.self) {
             try PreciseTimer.schedule(always, target: $0) { @MainActor model, tick in model.note(tick) }
         },
@@ -80,9 +71,6 @@ struct Form: Sendable, CustomTestStringConvertible {
     ]
 
     private static let targetless = [
-        Form("deliver: .mainActor, no target", Model.self) { model in
-            try PreciseTimer.schedule(always, deliver: .mainActor) { _, tick in model.note(tick) }
-        },
         Form("@MainActor, no target", Model.self) { model in
             try PreciseTimer.schedule(always) { @MainActor _, tick in model.note(tick) }
         },
@@ -107,13 +95,17 @@ struct Form: Sendable, CustomTestStringConvertible {
     ]
 
     private static let ends = [
-        Form("onEnd of deliver: .mainActor", Model.self) { model in
-            let end = { @MainActor @Sendable (model: Model?, _: PreciseTimer.EndReason) in model?.note() ?? () }
-            return try PreciseTimer.schedule(once, deliver: .mainActor, target: model, onEnd: end) { _, _ in }
+        Form("onEnd: @MainActor", Model.self) { model in
+            let end = { @MainActor @Sendable (_: PreciseTimer.EndReason) in model.note() }
+            return try PreciseTimer.schedule(once, target: model, onEnd: end) { _, _ in }
         },
-        Form("onError of deliver: .mainActor", Model.self) { model in
-            let note = { @MainActor @Sendable (model: Model, _: any Error) in model.note() }
-            return try PreciseTimer.schedule(once, deliver: .mainActor, target: model, onError: note, handler: refuse)
+        Form("onEnd: @MainActor of a handler of the main actor", Model.self) { model in
+            try PreciseTimer.schedule(
+                once,
+                target: model,
+                onEnd: { @MainActor _ in model.note() },
+                handler: { @MainActor _, _ in }
+            )
         },
         Form("onError: @MainActor", Model.self) { model in
             let note = { @MainActor @Sendable (model: Model, _: any Error) in model.note() }
@@ -141,9 +133,6 @@ struct Form: Sendable, CustomTestStringConvertible {
     ]
 
     private static let patterns = [
-        Form("debounce", Model.self) {
-            called(try Debouncer(.zero, deliver: .mainActor, target: $0) { $0.note() })
-        },
         Form("debounce, @MainActor", Model.self) {
             called(try Debouncer(.zero, target: $0) { @MainActor model in model.note() })
         },
@@ -151,19 +140,13 @@ struct Form: Sendable, CustomTestStringConvertible {
             called(try Debouncer(.zero, target: $0) { @Database store in try? await store.noteSlowly() })
         },
         Form("throttle", Model.self) {
-            called(try Throttler(.zero, deliver: .mainActor, target: $0) { $0.note() })
+            called(try Throttler(.zero, target: $0) { @MainActor in $0.note() })
         },
         Form("throttle, actor", Meter.self) {
-            called(try Throttler(.zero, target: $0) { meter in meter.note() })
-        },
-        Form("idle time-outs", Model.self) {
-            set(IdleTimeouts(deliver: .mainActor, target: $0) { model, _ in model.note() })
+            called(try Throttler(.zero, target: $0) { meter async in meter.note() })
         },
         Form("idle time-outs, @MainActor", Model.self) {
             set(IdleTimeouts(target: $0) { @MainActor model, _ in model.note() })
-        },
-        Form("idle time-outs, @MainActor, no target", Model.self) { model in
-            set(IdleTimeouts { @MainActor _ in model.note() })
         },
         Form("idle time-outs, actor, awaits", Meter.self) {
             set(IdleTimeouts(target: $0) { meter, _ in try? await meter.noteSlowly() })

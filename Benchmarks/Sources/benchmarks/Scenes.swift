@@ -124,7 +124,8 @@ struct SceneCase: ParsableCommand {
         case (.tolerance, .ours): try measureTicks { try Tolerance.start() }
         case (.tolerance, .floor): measureTicks { Tolerance.startFloor() }
         case (.idle, .ours):
-            let timeouts = IdleTimeouts<Int>(on: try TimerService(.timerFD)) { _ in }
+            let service = try TimerService(.timerFD)
+            let timeouts = IdleTimeouts<Int>(on: service, target: service) { _, _ in }
             measureRefreshes { timeouts.refresh($0, after: .nanoseconds(Idle.timeout)) }
         case (.idle, .floor):
             let timeouts = unsafe bench_timeouts_new(UInt32(Idle.keys), Idle.timeout)

@@ -156,7 +156,7 @@ struct IdleRefresh: Measurement {
     }
 
     private static func ours() -> Double {
-        let timeouts = IdleTimeouts<Int> { _ in }
+        let timeouts = IdleTimeouts<Int>(target: TimerService.default) { _, _ in }
         return time { timeouts.refresh($0, after: .seconds(30)) }
     }
 

@@ -43,15 +43,15 @@ final class Message {
     func appear() throws {
         // Three times on and off. Ticks are counted, not deadlines, so a busy main actor does not change the end.
         let blinks = PreciseTimer.Schedule.every(.milliseconds(50), count: 6)
-        try PreciseTimer.schedule(blinks, deliver: .mainActor, target: self) { message, _ in
+        try PreciseTimer.schedule(blinks, target: self) { @MainActor message, _ in
             message.isHighlighted.toggle()
             message.blinks += message.isHighlighted ? 1 : 0
         }
-        try PreciseTimer.schedule(.every(.milliseconds(100)), deliver: .mainActor, target: self) { message, tick in
+        try PreciseTimer.schedule(.every(.milliseconds(100)), target: self) { @MainActor message, tick in
             message.age += 1 + tick.missed
         }
         .store(in: timers)
-        try PreciseTimer.schedule(.once(after: .milliseconds(450)), deliver: .mainActor, target: self) { message, _ in
+        try PreciseTimer.schedule(.once(after: .milliseconds(450)), target: self) { @MainActor message, _ in
             message.hide()
         }
         .store(in: timers, named: "hiding")

@@ -125,7 +125,7 @@ actor TokenBucket {
     private var saving: Debouncer?
 
     init(on service: TimerService = .default) throws {
-        saving = try Debouncer(.milliseconds(300), on: service, deliver: .mainActor, target: self) { $0.saves += 1 }
+        saving = try Debouncer(.milliseconds(300), on: service, target: self) { @MainActor in $0.saves += 1 }
     }
 
     func change() { saving?() }

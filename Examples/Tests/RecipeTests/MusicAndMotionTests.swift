@@ -38,7 +38,7 @@ final class Metronome: Sendable {
 
     init(on service: TimerService = .default) throws {
         (self.service, deadline) = (service, service.now)
-        try PreciseTimer.schedule(.every(period), on: service, deliver: .mainActor, target: self) { ball, tick in
+        try PreciseTimer.schedule(.every(period), on: service, target: self) { @MainActor ball, tick in
             for _ in 0...tick.missed { (ball.before, ball.after) = (ball.after, ball.after + 1) }
             ball.deadline = tick.deadline.advanced(by: ball.period * tick.missed)
         }

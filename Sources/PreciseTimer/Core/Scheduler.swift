@@ -230,7 +230,8 @@
         (round, repeats) = (nil, 0)
         settle(atMost: Self.batch)
         // A repeating alarm whose next firing is not the next wake time would fire in vain.
-        let next = timers.hasOpen ? hasDeferred ? now : waiting.first?.nanoseconds : nil
+        let first = waiting.first?.nanoseconds
+        let next = timers.hasOpen ? hasDeferred ? min(first ?? now, now) : first : nil
         if armedPeriod > 0, armed != next {
             (armed, armedPeriod) = (.max, 0)
             if next == nil { return .disarm }

@@ -34,7 +34,8 @@ extension PreciseTimer {
     ///   - target: the object that the handler receives.
     ///   - onEnd: called once, with the reason the timer ended, on the thread that ended it. If a handler was
     ///     running, it is called on the handler's thread after the handler has returned. For a released target that
-    ///     may be one of the library's threads. Return quickly.
+    ///     may be one of the library's threads. Return quickly. If it is isolated to an actor,
+    ///     `{ @MainActor reason in … }`, it is called there, in a task, soon after the end.
     ///   - onError: called with the target and an error of the handler, where the handler ran; the timer then goes on.
     ///     If it throws, or is nil, the timer ends, and the reason is ``EndReason/failed(_:)``. If it is isolated to
     ///     an actor, it is called there, in a task, and the timer does not wait for it.
@@ -52,7 +53,7 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line,
         target: Target,
-        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        onEnd: (@isolated(any) @Sendable (EndReason) -> Void)? = nil,
         onError: (@isolated(any) @Sendable (Target, any Error) throws -> Void)? = nil,
         handler: @escaping @Sendable (Target, Tick) throws -> Void
     ) throws(TimerError) -> PreciseTimer {
@@ -76,7 +77,7 @@ extension PreciseTimer {
         paused: Bool = false,
         file: StaticString = #fileID,
         line: UInt = #line,
-        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        onEnd: (@isolated(any) @Sendable (EndReason) -> Void)? = nil,
         onError: (@isolated(any) @Sendable (PreciseTimer, any Error) throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) throws -> Void
     ) throws(TimerError) -> PreciseTimer {
@@ -101,7 +102,7 @@ extension PreciseTimer {
         paused: Bool = false,
         file: StaticString = #fileID,
         line: UInt = #line,
-        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        onEnd: (@isolated(any) @Sendable (EndReason) -> Void)? = nil,
         onError: (@isolated(any) @Sendable (PreciseTimer, any Error) throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable () throws -> Void
     ) throws(TimerError) -> PreciseTimer {
@@ -126,7 +127,7 @@ extension PreciseTimer {
         /// other timers late.
         case inline
         /// On a Dispatch queue, serial or concurrent. On the main queue, an ordinary handler reaches the main actor's
-        /// state with `MainActor.assumeIsolated`; ``MainActorDelivery`` needs no such call.
+        /// state with `MainActor.assumeIsolated`; a handler that is isolated to it needs neither.
         case queue(DispatchQueue)
 
         /// The place, as in `queue com.example.work`.
@@ -145,13 +146,6 @@ extension PreciseTimer {
             }
         }
     }
-
-    /// The main actor, where a handler runs that is isolated to it.
-    public enum MainActorDelivery: Sendable {
-        /// On the main actor. The program must run the main thread's loop: an `async` main, `dispatchMain()` and a main
-        /// run loop do. If it does not, a debug build says so on standard error after five seconds.
-        case mainActor
-    }
 }
 
 extension TimerRequest {
@@ -164,7 +158,7 @@ extension TimerRequest {
         telling onError: ErrorHandler? = nil,
         on service: TimerService,
         _ label: String?,
-        _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+        _ onEnd: (@isolated(any) @Sendable (PreciseTimer.EndReason) -> Void)?
     ) throws(TimerError) -> PreciseTimer {
         let resolved = try schedule.resolved(on: service.core.clock)
         if isDebugBuild, destination.isPlain { handler = handler?.checked(site, label) }
@@ -185,7 +179,7 @@ extension TimerRequest {
         _ onError: (@isolated(any) @Sendable (Target, any Error) throws -> Void)?,
         on service: TimerService,
         _ label: String?,
-        _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+        _ onEnd: (@isolated(any) @Sendable (PreciseTimer.EndReason) -> Void)?
     ) throws(TimerError) -> PreciseTimer {
         if let onError {
             let onError = ErrorHandler(onError)
@@ -203,7 +197,7 @@ extension TimerRequest {
         _ handler: consuming Handler,
         on service: TimerService,
         _ label: String?,
-        _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+        _ onEnd: (@isolated(any) @Sendable (PreciseTimer.EndReason) -> Void)?
     ) throws(TimerError) -> PreciseTimer {
         try start(schedule, place, target: target, handler, telling: onError, on: service, label, onEnd)
     }
@@ -216,7 +210,7 @@ extension TimerRequest {
         onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)? = nil,
         on service: TimerService,
         _ label: String?,
-        _ onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+        _ onEnd: (@isolated(any) @Sendable (PreciseTimer.EndReason) -> Void)?
     ) throws(TimerError) -> PreciseTimer {
         let tasks = TaskDestination(handler.isolation)
         let handler = Handler(inTask: handler, onError: onError)
@@ -245,8 +239,8 @@ extension Handler {
             } warning: {
                 site.message(
                     ofHandler: label,
-                    "asks for the main actor but does not run on it; pass `deliver: .mainActor` and leave the "
-                        + "assumption out, or isolate the handler: `{ @MainActor target, tick in … }`"
+                    "asks for the main actor but does not run on it; isolate it, `{ @MainActor target, tick in … }`, "
+                        + "and leave the assumption out"
                 )
             }
             if let failure { throw failure }

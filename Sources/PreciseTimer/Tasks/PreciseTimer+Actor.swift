@@ -20,7 +20,7 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line,
         target: Target,
-        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        onEnd: (@isolated(any) @Sendable (EndReason) -> Void)? = nil,
         onError: (@Sendable (isolated Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
@@ -45,7 +45,7 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line,
         target: Target,
-        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        onEnd: (@isolated(any) @Sendable (EndReason) -> Void)? = nil,
         onError: (@Sendable (isolated Target, any Error) throws -> Void)? = nil,
         handler: @escaping @Sendable (isolated Target, Tick) throws -> Void
     ) throws(TimerError) -> PreciseTimer {

@@ -32,7 +32,7 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line,
         target: Target,
-        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        onEnd: (@isolated(any) @Sendable (EndReason) -> Void)? = nil,
         onError: (@isolated(any) @Sendable (Target, any Error) async throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (Target, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
@@ -52,7 +52,7 @@ extension PreciseTimer {
         paused: Bool = false,
         file: StaticString = #fileID,
         line: UInt = #line,
-        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        onEnd: (@isolated(any) @Sendable (EndReason) -> Void)? = nil,
         onError: (@isolated(any) @Sendable (PreciseTimer, any Error) async throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (PreciseTimer, Tick) async throws -> Void
     ) throws(TimerError) -> PreciseTimer {
@@ -76,7 +76,7 @@ extension PreciseTimer {
         file: StaticString = #fileID,
         line: UInt = #line,
         target: Target,
-        onEnd: (@Sendable (EndReason) -> Void)? = nil,
+        onEnd: (@isolated(any) @Sendable (EndReason) -> Void)? = nil,
         onError: (@isolated(any) @Sendable (Target, any Error) throws -> Void)? = nil,
         handler: @escaping @isolated(any) @Sendable (Target, Tick) throws -> Void
     ) throws(TimerError) -> PreciseTimer {

@@ -26,3 +26,8 @@ extension PreciseTimer {
 }
 
 private func never() -> Never { preconditionFailure("this cannot be called") }
+
+extension PreciseTimer.Delivery {
+    @available(*, unavailable, message: "leave `deliver:` out, and write `{ @MainActor target, tick in … }`")
+    public static var mainActor: Self { never() }
+}

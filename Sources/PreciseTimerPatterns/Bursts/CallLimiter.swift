@@ -54,10 +54,9 @@ public class CallLimiter: @unchecked Sendable {
         target: Target,
         handler: @escaping @isolated(any) @Sendable (Target) -> Void
     ) throws(TimerError) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let (actor, plain) = (handler.isolation, calledInPlace(handler))
-        let handler = PatternHandler(deliver: deliver, plain: plain, actor: { actor }, inTask: { await handler($1) })
-        try self.init(time, edge, longest, options, target, handler)
+        let handler = PatternHandler(place: deliver, plain: plain, actor: { actor }, inTask: { await handler($1) })
+        try self.init(time, edge, longest, (service, tolerance, label, file, line), target, handler)
     }
 
     /// Calls a handler that awaits: `{ model in await model.save() }`. It runs in a task, on its actor if it is
@@ -74,39 +73,13 @@ public class CallLimiter: @unchecked Sendable {
         target: Target,
         handler: @escaping @isolated(any) @Sendable (Target) async -> Void
     ) throws(TimerError) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let actor = handler.isolation
-        try self.init(
-            time,
-            edge,
-            longest,
-            options,
-            target,
-            PatternHandler(actor: { actor }, inTask: { await handler($1) })
-        )
+        let handler = PatternHandler<Target>(actor: { actor }, inTask: { await handler($1) })
+        try self.init(time, edge, longest, (service, tolerance, label, file, line), target, handler)
     }
 
-    /// Calls a handler of the main actor: `{ model in model.search() }`. Otherwise like the first form.
-    public convenience init<Target: AnyObject & Sendable>(
-        _ time: Duration,
-        edge: BurstEdge? = nil,
-        longest: Duration? = nil,
-        on service: TimerService = .default,
-        tolerance: Duration = .zero,
-        deliver: PreciseTimer.MainActorDelivery,
-        label: String? = nil,
-        file: StaticString = #fileID,
-        line: UInt = #line,
-        target: Target,
-        handler: @escaping @MainActor @Sendable (Target) -> Void
-    ) throws(TimerError) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        let handler = PatternHandler<Target>(actor: { MainActor.shared }, inTask: { await handler($1) })
-        try self.init(time, edge, longest, options, target, handler)
-    }
-
-    /// Calls a handler that is isolated to its target, an actor, and that awaits: `{ store in await store.save() }`.
-    /// Otherwise like the first form.
+    /// Calls a handler that is isolated to its target, an actor, and awaits: `{ store in await store.save() }`. One
+    /// that awaits nothing says `async`: `{ store async in store.count += 1 }`. Otherwise like the first form.
     public convenience init<Target: Actor>(
         _ time: Duration,
         edge: BurstEdge? = nil,
@@ -119,28 +92,8 @@ public class CallLimiter: @unchecked Sendable {
         target: Target,
         handler: @escaping @Sendable (isolated Target) async -> Void
     ) throws(TimerError) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
         let handler = PatternHandler<Target>(actor: { [weak target] in target }, inTask: { await handler($1) })
-        try self.init(time, edge, longest, options, target, handler)
-    }
-
-    /// Calls a handler that is isolated to its target, an actor, and awaits nothing: `{ store in store.count += 1 }`.
-    /// Otherwise like the first form.
-    public convenience init<Target: Actor>(
-        _ time: Duration,
-        edge: BurstEdge? = nil,
-        longest: Duration? = nil,
-        on service: TimerService = .default,
-        tolerance: Duration = .zero,
-        label: String? = nil,
-        file: StaticString = #fileID,
-        line: UInt = #line,
-        target: Target,
-        handler: @escaping @Sendable (isolated Target) -> Void
-    ) throws(TimerError) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        let handler = PatternHandler<Target>(actor: { [weak target] in target }, inTask: { await handler($1) })
-        try self.init(time, edge, longest, options, target, handler)
+        try self.init(time, edge, longest, (service, tolerance, label, file, line), target, handler)
     }
 
     private init<Target: AnyObject & Sendable>(
@@ -162,8 +115,7 @@ public class CallLimiter: @unchecked Sendable {
         let (edge, isDebounce) = (edge ?? (Self.isDebounce ? .trailing : .both), Self.isDebounce)
         state = Lock(State(limit: CallLimit(length: time, edge: edge, isDebounce: isDebounce, longest: longest)))
         service = options.service
-        let ticks = PatternTicks(handler) { [weak self] target, tick in self?.comes(tick) == true ? target : nil }
-        let timer = try ticks.schedule(options, target)
+        let timer = try handler.timers(options) { [weak self] in self?.comes($1) == true ? $0 : nil }(target)
         state.withLock { $0.timer = timer }
     }
 

@@ -30,7 +30,7 @@ internal import TimerKernel
 /// and makes no system call.
 public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     /// What a handler is called with.
-    private typealias Expiry = (key: Key, tick: PreciseTimer.Tick)
+    private typealias Expiry<Target> = (target: Target, key: Key, tick: PreciseTimer.Tick)
 
     /// A key with a time-out, which is the target of its timer.
     private final class Entry: Sendable {
@@ -71,11 +71,11 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     private let options: PatternOptions
     /// Whether time-outs wait after a standstill.
     private let mayWait: Bool
-    /// What the ticks of all timers do. Made once, because it would be an allocation for each key.
-    private let ticks: PatternTicks<Entry>
+    /// Schedules the timer of an entry. Made once, because it would be an allocation for each key.
+    private let schedule: @Sendable (Entry) throws(TimerError) -> PreciseTimer
 
-    /// Time-outs on a service. The handler's captures live as long as this object: capture its owner weakly, or use a
-    /// form with a target.
+    /// Time-outs for a target, which is not retained. If it has been released, the handler is not called: `{ server, id
+    /// in server.close(id) }`, or `{ @MainActor model, id in model.close(id) }`.
     ///
     /// - Parameters:
     ///   - service: the running backend to use.
@@ -85,25 +85,8 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     ///   - label: a name for `TimerService.activeTimers`.
     ///   - file: the file that `TimerService.activeTimers` names.
     ///   - line: the line that `TimerService.activeTimers` names.
-    ///   - handler: called with the key of a time-out that has passed.
-    public convenience init(
-        on service: TimerService = .default,
-        tolerance: Duration = .zero,
-        deliver: PreciseTimer.Delivery = .inline,
-        label: String? = nil,
-        file: StaticString = #fileID,
-        line: UInt = #line,
-        handler: @escaping @isolated(any) @Sendable (Key) -> Void
-    ) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        let (actor, plain) = (handler.isolation, calledInPlace(handler))
-        let call = plain.map { call in { @Sendable (expiry: Expiry) in call(expiry.key) } }
-        let handler = PatternHandler(deliver: deliver, plain: call, actor: { actor }, inTask: { await handler($1.key) })
-        self.init(options, handler)
-    }
-
-    /// Time-outs for a target, which is not retained. If it has been released, the handler is not called: `{ server, id
-    /// in server.close(id) }`, or `{ @MainActor model, id in model.close(id) }`. Otherwise like the first form.
+    ///   - target: the object that the handler receives.
+    ///   - handler: called with the target, and the key of a time-out that has passed.
     public convenience init<Target: AnyObject & Sendable>(
         on service: TimerService = .default,
         tolerance: Duration = .zero,
@@ -114,11 +97,10 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         target: Target,
         handler: @escaping @isolated(any) @Sendable (Target, Key) -> Void
     ) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        let actor = handler.isolation
-        let plain = calledInPlace(handler)
-            .map { call in { @Sendable (target: Target, expiry: Expiry) in call(target, expiry.key) } }
-        self.init(options, target, deliver, plain, on: { actor }, { await handler($1, $2.key) })
+        let actor = { @Sendable [actor = handler.isolation] in actor }
+        let plain = calledInPlace(handler).map { call in { @Sendable (it: Expiry<Target>) in call(it.target, it.key) } }
+        let handler = PatternHandler(place: deliver, plain: plain, actor: actor) { await handler($1.target, $1.key) }
+        self.init((service, tolerance, label, file, line), target, handler)
     }
 
     /// Time-outs for a target whose handler also gets the tick, which says how late the time-out is:
@@ -134,14 +116,13 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         target: Target,
         handler: @escaping @isolated(any) @Sendable (Target, Key, PreciseTimer.Tick) -> Void
     ) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        let actor = handler.isolation
+        let actor = { @Sendable [actor = handler.isolation] in actor }
         let plain = calledInPlace(handler)
-            .map { call in { @Sendable (target: Target, expiry: Expiry) in call(target, expiry.key, expiry.tick) } }
-        let call = { @Sendable (_: isolated (any Actor)?, target: Target, expiry: Expiry) in
-            await handler(target, expiry.key, expiry.tick)
+            .map { call in { @Sendable (it: Expiry<Target>) in call(it.target, it.key, it.tick) } }
+        let handler = PatternHandler(place: deliver, plain: plain, actor: actor) {
+            await handler($1.target, $1.key, $1.tick)
         }
-        self.init(options, target, deliver, plain, mayWait: false, on: { actor }, call)
+        self.init((service, tolerance, label, file, line), target, handler, mayWait: false)
     }
 
     /// Time-outs for a target whose handler awaits: `{ server, id in await server.close(id) }`. It runs in a task, on
@@ -155,29 +136,14 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         target: Target,
         handler: @escaping @isolated(any) @Sendable (Target, Key) async -> Void
     ) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        let actor = handler.isolation
-        self.init(options, target, on: { actor }, { await handler($1, $2.key) })
+        let actor = { @Sendable [actor = handler.isolation] in actor }
+        let handler = PatternHandler<Expiry<Target>>(actor: actor) { await handler($1.target, $1.key) }
+        self.init((service, tolerance, label, file, line), target, handler)
     }
 
-    /// Time-outs for a target, with a handler of the main actor: `{ model, id in model.close(id) }`. Otherwise like the
-    /// first form.
-    public convenience init<Target: AnyObject & Sendable>(
-        on service: TimerService = .default,
-        tolerance: Duration = .zero,
-        deliver: PreciseTimer.MainActorDelivery,
-        label: String? = nil,
-        file: StaticString = #fileID,
-        line: UInt = #line,
-        target: Target,
-        handler: @escaping @MainActor @Sendable (Target, Key) -> Void
-    ) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        self.init(options, target, on: { MainActor.shared }, { await handler($1, $2.key) })
-    }
-
-    /// Time-outs for an actor, to which the handler is isolated, and may await: `{ server, id in await server.close(id)
-    /// }`. Otherwise like the first form.
+    /// Time-outs for an actor, to which the handler is isolated, and awaits: `{ server, id in await server.close(id)
+    /// }`. One that awaits nothing says `async`: `{ server, id async in server.close(id) }`. Otherwise like the first
+    /// form.
     public convenience init<Target: Actor>(
         on service: TimerService = .default,
         tolerance: Duration = .zero,
@@ -187,51 +153,24 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         target: Target,
         handler: @escaping @Sendable (isolated Target, Key) async -> Void
     ) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        self.init(options, target, on: { [weak target] in target }, { await handler($1, $2.key) })
+        let actor = { @Sendable [weak target] in target as (any Actor)? }
+        let handler = PatternHandler<Expiry<Target>>(actor: actor) { await handler($1.target, $1.key) }
+        self.init((service, tolerance, label, file, line), target, handler)
     }
 
-    /// Time-outs for an actor, to which the handler is isolated, and awaits nothing: `{ server, id in
-    /// server.close(id) }`. Otherwise like the first form.
-    public convenience init<Target: Actor>(
-        on service: TimerService = .default,
-        tolerance: Duration = .zero,
-        label: String? = nil,
-        file: StaticString = #fileID,
-        line: UInt = #line,
-        target: Target,
-        handler: @escaping @Sendable (isolated Target, Key) -> Void
-    ) {
-        let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-        self.init(options, target, on: { [weak target] in target }, { await handler($1, $2.key) })
-    }
-
-    private convenience init<Target: AnyObject & Sendable>(
+    private init<Target: AnyObject & Sendable>(
         _ options: PatternOptions,
         _ target: Target,
-        _ deliver: PreciseTimer.Delivery = .inline,
-        _ plain: (@Sendable (Target, Expiry) -> Void)? = nil,
-        mayWait: Bool = true,
-        on actor: @escaping @Sendable () -> (any Actor)?,
-        _ call: @escaping @Sendable (isolated (any Actor)?, Target, Expiry) async -> Void
+        _ handler: PatternHandler<Expiry<Target>>,
+        mayWait: Bool = true
     ) {
-        let plain = plain.map { call in
-            { @Sendable [weak target] (expiry: Expiry) in
-                if let target { call(target, expiry) }
-            }
-        }
-        let handler = PatternHandler<Expiry>(deliver: deliver, plain: plain, actor: actor) { [weak target] in
-            if let target { await call($0, target, $1) }
-        }
-        self.init(options, handler, mayWait: mayWait)
-    }
-
-    private init(_ options: PatternOptions, _ handler: PatternHandler<Expiry>, mayWait: Bool = true) {
         (self.options, self.mayWait) = (options, mayWait)
-        ticks = PatternTicks(handler) { entry, tick in
-            entry.owner?.expire(entry, tick) == true ? (entry.key, tick) : nil
-        } done: { entry in
-            entry.owner?.returned(entry)
+        let done = { @Sendable (entry: Entry) in _ = entry.owner?.returned(entry) }
+        schedule = handler.timers(options, done: done) { [weak target] entry, tick in
+            guard let owner = entry.owner, owner.expire(entry, tick) else { return nil }
+            if let target { return (target, entry.key, tick) }
+            owner.returned(entry)
+            return nil
         }
     }
 
@@ -303,7 +242,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     private func add(_ key: Key) -> Slot? {
         letEndedOnesGo()
         let entry = Entry(key, self)
-        guard let timer = try? ticks.schedule(options, entry) else { return nil }
+        guard let timer = try? schedule(entry) else { return nil }
         let (slot, isOurs) = state.withLock { state -> (Slot, Bool) in
             if let other = state.slots[key] { return (other, false) }
             let slot = Slot(entry: entry, timer: timer)

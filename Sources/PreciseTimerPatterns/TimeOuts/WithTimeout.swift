@@ -44,8 +44,7 @@ nonisolated(nonsending) public func withTimeout<Success, Failure: Error>(
     isCancellation: (Failure) -> Bool = { _ in false },
     operation: nonisolated(nonsending) () async throws(Failure) -> Success
 ) async throws -> Success {
-    let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-    return try await run(operation, isCancellation, .once(after: timeout), options, isolation: #isolation)
+    try await run(operation, isCancellation, .once(after: timeout), (service, tolerance, label, file, line))
 }
 
 /// Runs an operation, and cancels it if it has not ended by a deadline.
@@ -100,8 +99,7 @@ nonisolated(nonsending) public func withDeadline<Success, Failure: Error>(
     isCancellation: (Failure) -> Bool = { _ in false },
     operation: nonisolated(nonsending) () async throws(Failure) -> Success
 ) async throws -> Success {
-    let options = PatternOptions(service: service, tolerance: tolerance, label: label, file: file, line: line)
-    return try await run(operation, isCancellation, .once(at: deadline), options, isolation: #isolation)
+    try await run(operation, isCancellation, .once(at: deadline), (service, tolerance, label, file, line))
 }
 
 private func run<Success, Failure: Error>(
@@ -109,7 +107,7 @@ private func run<Success, Failure: Error>(
     _ isCancellation: (Failure) -> Bool,
     _ deadline: PreciseTimer.Schedule,
     _ options: PatternOptions,
-    isolation: isolated (any Actor)?
+    isolation: isolated (any Actor)? = #isolation
 ) async throws -> Success {
     try await withoutActuallyEscaping(operation) { operation in
         _ = isolation

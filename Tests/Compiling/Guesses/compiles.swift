@@ -14,14 +14,14 @@ import PreciseTimerPatterns
     private var clock: PreciseTimer?
 
     init() throws {
-        clock = try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { model, tick in
+        clock = try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick in
             model.seconds += 1
         }
-        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { m, _ in m.refresh() }
+        try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor m, _ in m.refresh() }
             .store(in: timers)
-        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { $0.step($1) }
+        try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor in $0.step($1) }
             .store(in: timers)
-        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { model, tick in
+        try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick in
             model.lock.lock()
             model.left -= 1 + tick.missed
             model.lock.unlock()
@@ -31,17 +31,14 @@ import PreciseTimerPatterns
     func start() throws {
         try PreciseTimer.schedule(
             .every(.seconds(1)),
-            deliver: .mainActor,
             target: self,
-            onEnd: { model, reason in model?.isOver = true }
-        ) { model, tick in model.seconds += 1 }
+            onEnd: { @MainActor [weak self] reason in self?.isOver = true }
+        ) { @MainActor model, tick in model.seconds += 1 }
         try PreciseTimer.schedule(
             .every(.seconds(1)),
-            deliver: .mainActor,
             target: self,
-            onError: { model, error in model.isOver = true }
-        ) { model, tick in try await model.load() }
-        try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick in model.seconds += 1 }
+            onError: { @MainActor model, error in model.isOver = true }
+        ) { @MainActor model, tick in try await model.load() }
         try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick async throws in
             try await model.load()
         }
@@ -61,10 +58,10 @@ import PreciseTimerPatterns
     try Throttler(.milliseconds(16), target: model) { @MainActor model in model.refresh() }.store(in: bag)
     try Debouncer(.seconds(1), edge: .both, target: meter) { meter in await meter.flush() }.store(in: bag, named: "a")
     try Debouncer(.seconds(1), deliver: .queue(.global()), target: poller) { poller in poller.step() }.store(in: bag)
-    IdleTimeouts<Int>(deliver: .mainActor, target: model) { model, id in model.close(id) }.store(in: bag)
+    IdleTimeouts<Int>(target: model) { @MainActor model, id in model.close(id) }.store(in: bag)
     IdleTimeouts<Int>(target: model) { @MainActor model, id, tick in model.close(id) }.store(in: bag)
     IdleTimeouts<Int>(target: poller) { poller, id, tick in poller.note(tick) }.store(in: bag)
-    IdleTimeouts<Int> { id in print(id) }.refresh(1, after: .seconds(30))
+    IdleTimeouts<Int>(target: meter) { meter, id async in meter.missed += id }.refresh(1, after: .seconds(30))
 }
 
 func handlers(_ poller: Poller, _ meter: Meter) throws {
@@ -87,7 +84,7 @@ func handles() throws -> [PreciseTimer] {
         try PreciseTimer.schedule(.every(.seconds(1))) { print("tick") },
         try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in timer.cancel() },
         try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in await Task.yield() },
-        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor) { timer, tick in timer.cancel() },
+        try PreciseTimer.schedule(.every(.seconds(1))) { @MainActor timer, tick in timer.cancel() },
         try PreciseTimer.schedule(.every(.seconds(1))) { @MainActor in print("tick") },
     ]
 }

@@ -9,7 +9,7 @@ import PreciseTimer
 
     init() throws {
         // error: used before being initialized
-        timer = try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { model, _ in
+        timer = try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, _ in
             model.seconds += 1
         }
     }

@@ -8,18 +8,16 @@ final class ViewModel {
     private var clock: PreciseTimer?
 
     init() throws {
-        clock = try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { model, tick in
+        clock = try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick in
             model.seconds += 1
         }
         try PreciseTimer.schedule(
             .every(.seconds(1)),
-            deliver: .mainActor,
             target: self,
-            onEnd: { model, reason in model?.isOver = true },
-            onError: { model, error in model.isOver = true }
-        ) { model, tick in try await model.load() }
-        try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: self) { m, _ in m.refresh() }
-        try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor model, tick in model.seconds += 1 }
+            onEnd: { @MainActor [weak self] reason in self?.isOver = true },
+            onError: { @MainActor model, error in model.isOver = true }
+        ) { @MainActor model, tick in try await model.load() }
+        try PreciseTimer.schedule(.every(.seconds(1)), target: self) { @MainActor m, _ in m.refresh() }
         clock = try PreciseTimer.schedule(.every(.seconds(1))) { print("tick") }
     }
 

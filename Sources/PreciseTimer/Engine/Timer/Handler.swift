@@ -129,6 +129,14 @@ struct ErrorHandler: Sendable {
     }
 }
 
+/// An `onEnd`, as it is called where the timer ends. One that is isolated to an actor is called there, in a task that
+/// nobody waits for.
+func calledAtTheEnd(
+    _ onEnd: @escaping @isolated(any) @Sendable (PreciseTimer.EndReason) -> Void
+) -> @Sendable (PreciseTimer.EndReason) -> Void {
+    calledInPlace(onEnd) ?? { @Sendable reason in _ = Task.detached { await onEnd(reason) } }
+}
+
 extension ServiceCore {
     /// A handler that was called on this thread threw an error. It counts as running until this returns.
     @inline(never) func handlerThrew(_ error: any Error, record: Record, _ target: AnyObject) {

@@ -44,7 +44,7 @@ final class Record: TimerRecord, @unchecked Sendable {
         target: AnyObject?,
         _ handler: Handler?,
         label: String?,
-        onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
+        onEnd: (@isolated(any) @Sendable (PreciseTimer.EndReason) -> Void)?
     ) {
         user = UserSide(
             destination: destination,
@@ -56,7 +56,7 @@ final class Record: TimerRecord, @unchecked Sendable {
         super.init(timing: timing)
         guard label != nil || onEnd != nil else { return }
         let rare = needRare()
-        (rare.label, rare.onEnd) = (label, onEnd)
+        (rare.label, rare.onEnd) = (label, onEnd.map(calledAtTheEnd))
     }
 
     /// What few timers need, made if necessary.
