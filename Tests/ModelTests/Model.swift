@@ -159,7 +159,11 @@ extension Model {
 
     /// Sets the alarm if the earliest deadline may have become earlier; a round does this at its end.
     mutating func setAlarm(afterRound: Bool = false) {
-        guard !isFiring, let next = afterRound && hasDeferred ? now : firstInstant, next < armed ?? .max else { return }
+        var next = firstInstant
+        if afterRound, hasDeferred {
+            next = waiting.filter { !$0.isDeferred }.compactMap(\.lastInstant).reduce(now, min)
+        }
+        guard !isFiring, let next, next < armed ?? .max else { return }
         (armed, stepsSinceArmed) = (next, 0)
     }
 }

@@ -169,13 +169,14 @@ import Testing
         consumer.value = nil
     }
 
-    @Test(arguments: kinds) func theRuleOfTheLastTickMayLetTheTimerGoOn(kind: DeliveryKind?) async throws {
-        let (timer, asked, refusals) = (Box<PreciseTimer>(), Count(), Notes<String>())
+    @Test(arguments: kinds) func theRuleOfTheLastTickGivesItsTimerNoOrders(kind: DeliveryKind?) async throws {
+        let (timer, asked, refusals) = (Box<PreciseTimer>(), Count(), Notes<TimerError.Code?>())
         timer.value = try schedule(at: kind, target: log) { instant in
             if asked.add(1) == 2 {
-                do { try timer.value?.reschedule(.computed { $0.advanced(by: .seconds(9)) }) } catch {
-                    refusals.append("\(error)")
+                let error = #expect(throws: TimerError.self) {
+                    try timer.value?.reschedule(.computed { $0.advanced(by: .seconds(9)) })
                 }
+                refusals.append(error?.code)
             }
             return instant.advanced(by: .seconds(1))
         }
@@ -183,8 +184,8 @@ import Testing
         virtual.advanceWithoutSettling(by: .milliseconds(1_500))
         let finishing = finish(try #require(timer.value))
         await virtual.advance(by: .seconds(60))
-        #expect(try await !finishing.value)
-        #expect(refusals.all == [] && timer.value?.state == .scheduled)
+        #expect(try await finishing.value)
+        #expect(refusals.all == [.timerEnded] && timer.value?.state == .ended(.completed))
         timer.value = nil
     }
 

@@ -47,6 +47,15 @@ final class SchedulerControlTests {
         #expect(scheduler.firstDue() == nil && !scheduler.hasDue)
     }
 
+    @Test func requestsForAnExtraTickCollapseIntoTheFirstAndKeepItsPlace() {
+        let (second, first) = (scheduler.add(onDemand).timer, scheduler.add(onDemand).timer)
+        for (timer, instant) in [(first, 10), (second, 11), (first, 12)] as [(TimerRecord, UInt64)] {
+            _ = scheduler.fire(timer, at: instant)
+        }
+        let ticks = [Ticked(first, 0, 10, isExtra: true), Ticked(second, 0, 11, isExtra: true)]
+        #expect(scheduler.firing(at: 20).ticks == ticks)
+    }
+
     /// Both came due during a round. The first one in the order of scheduling has the later last instant.
     @Test(arguments: [true, false]) func ofTwoDeferredTimersEitherMayEndBeforeTheAlarmFires(endsFirst: Bool) {
         let (first, second) = (scheduler.add(onDemand).timer, scheduler.add(onDemand).timer)
@@ -114,15 +123,17 @@ final class SchedulerControlTests {
 
     @Test func timersThatComeDueDuringARoundWaitForTheNext() {
         let (added, first) = (TimerRecord(), scheduler.add(once(at: 10)).timer)
+        let tolerant = scheduler.add(once(at: 30), tolerance: 64).timer
         let (paused, rescheduled) = (scheduler.add(once(at: 11)).timer, scheduler.add(once(at: 30)).timer)
         let firing = scheduler.firing(at: 20) { scheduler, ticked in
             #expect(ticked.timer == first)
+            _ = scheduler.reschedule(tolerant, on: once(at: 5))
             _ = scheduler.add(added, on: once(at: 12))
             #expect(scheduler.pause(paused) && scheduler.resume(paused) == .leave)
             _ = scheduler.reschedule(rescheduled, on: once(at: 13))
         }
         #expect(firing == Firing(ticks: [Ticked(first, 0, 10)], completed: [first], alarm: .set(20)))
-        #expect(scheduler.firing(at: 20).ticks.map(\.timer) == [paused, added, rescheduled])
+        #expect(scheduler.firing(at: 20).ticks.map(\.timer) == [paused, added, rescheduled, tolerant], "by last instants")
     }
 
     @Test func aTimerThatIsRescheduledInItsHandlerWaitsForTheNextRound() {
