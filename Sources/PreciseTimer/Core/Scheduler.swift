@@ -225,13 +225,15 @@
 
     /// Ends a round after the due timers have been delivered, and sets the alarm to the earliest last instant by then.
     /// This keeps the system call, which is expensive right after a wake-up, out of the lateness. For deferred timers
-    /// the alarm is set to `now`, which matters only then.
+    /// the alarm fires at once, also if the clock was set back since: `now` matters only then.
     package mutating func endRound(at now: UInt64) -> AlarmOrder {
+        // The greatest number is never, also at the end of time.
+        let atOnce = min(round ?? now, now, .max - 1)
         (round, repeats) = (nil, 0)
         settle(atMost: Self.batch)
-        // A repeating alarm whose next firing is not the next wake time would fire in vain.
         let first = waiting.first?.nanoseconds
-        let next = timers.hasOpen ? hasDeferred ? min(first ?? now, now) : first : nil
+        let next = timers.hasOpen ? hasDeferred ? min(first ?? atOnce, atOnce) : first : nil
+        // A repeating alarm whose next firing is not the next wake time would fire in vain.
         if armedPeriod > 0, armed != next {
             (armed, armedPeriod) = (.max, 0)
             if next == nil { return .disarm }
