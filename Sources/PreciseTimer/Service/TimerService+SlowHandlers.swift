@@ -2,7 +2,7 @@ internal import TimerKernel
 
 extension TimerService {
     /// A call in your code that scheduled timers, and whose handler was slow. A plain value.
-    public struct SlowHandler: Equatable, Codable, Sendable, CustomStringConvertible {
+    public struct SlowHandler: Equatable, Sendable, CustomStringConvertible {
         /// The timer's name.
         public let label: String?
         /// The file of the call that scheduled it.
@@ -69,24 +69,6 @@ extension ServiceCore {
                 if time > period { sites.note(SlowSite(record, time, over: period)) }
             }
             return sites
-        }
-    }
-}
-
-extension TimerService.SlowHandler {
-    /// Decodes a call site.
-    ///
-    /// - Throws: `DecodingError` if no call of it was longer than the period.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        label = try container.decodeIfPresent(String.self, forKey: .label)
-        file = try container.decode(String.self, forKey: .file)
-        line = try container.decode(UInt.self, forKey: .line)
-        period = try container.decode(Duration.self, forKey: .period)
-        longest = try container.decode(Duration.self, forKey: .longest)
-        count = try container.decode(Int.self, forKey: .count)
-        guard count > 0, period.isDistance, longest.isDistance, longest > period else {
-            throw DecodingError.impossible("slow handler", in: decoder)
         }
     }
 }
