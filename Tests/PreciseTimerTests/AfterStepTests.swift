@@ -47,7 +47,6 @@ struct AfterStepTests {
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
         virtual.advance(by: .seconds(10))
         virtual.inject(.stepClock(by: .seconds(1_767_225_600)))
-        // The wake-ups become later by 5 ppm.
         for tick in 1...100 {
             virtual.inject(.wakeLate(by: .microseconds(5 * tick)))
             virtual.advance(by: .seconds(1) + .microseconds(tick == 1 ? 600 : 0))
@@ -55,7 +54,6 @@ struct AfterStepTests {
         let statistics = try #require(virtual.service.statistics)
         #expect([statistics.afterStep, statistics.ticks] == [1, 111])
         #expect(statistics.lateness.longest == .microseconds(500))
-        #expect(statistics.drift.map { $0.ppm > 4 } ?? false, "fifty-six years are no time between two ticks")
     }
 
     @Test func aStepBackMakesNobodyLateNorHidesLateness() throws {
@@ -123,7 +121,7 @@ struct AfterStepTests {
         queue.sync {}
         let statistics = try #require(virtual.service.statistics)
         #expect([statistics.ticks, statistics.afterStep, statistics.lateness.count] == [1, 1, 0])
-        #expect(statistics.longestStall == nil && statistics.drift == nil && timer.cancel())
+        #expect(statistics.longestStall == nil && timer.cancel())
     }
 
     @Test func stepsAddUpInSumsAndIntervals() throws {

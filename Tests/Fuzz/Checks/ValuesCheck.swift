@@ -27,7 +27,7 @@ enum ValuesCheck {
             precondition(stall.length >= .zero)
             precondition(stall.deadline.duration(to: stall.deadline.advanced(by: stall.length)) == stall.length)
         }
-        values(pair, of: PreciseTimer.Statistics.Drift.self) { drift, _ in check(drift) }
+        values(pair, of: BackendComparison.Drift.self) { drift, _ in check(drift) }
         values(pair, of: BackendComparison.Row.self) { row, _ in check(row) }
     }
 
@@ -63,8 +63,8 @@ enum ValuesCheck {
         if let drift = row.drift { check(drift) }
     }
 
-    private static func check(_ drift: PreciseTimer.Statistics.Drift) {
-        precondition(drift.ppm.isFinite && drift.noise >= 0)
+    private static func check(_ drift: BackendComparison.Drift) {
+        precondition(drift.ppm.isFinite && drift.noise.isFinite && drift.noise >= 0)
     }
 }
 

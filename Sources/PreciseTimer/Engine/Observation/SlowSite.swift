@@ -5,6 +5,8 @@ internal import TimerKernel
 struct SlowSite {
     /// How many sites are noted.
     static var most: Int { 16 }
+    /// How long an inline handler may keep its service's thread, in nanoseconds.
+    static var patience: UInt64 { 5_000_000 }
 
     /// How the handler is called.
     enum Way { case inline, onQueue, inTask }
@@ -19,7 +21,7 @@ struct SlowSite {
     /// Whether a debug build has warned of it.
     fileprivate var isReported = false
 
-    /// One call of a timer's handler, which took longer than a period, or than another timer may wait.
+    /// One call of a timer's handler, which took longer than its period, or than an inline handler may.
     init(_ record: Record, _ time: UInt64, over period: UInt64) {
         label = record.label
         site = record.user.site
