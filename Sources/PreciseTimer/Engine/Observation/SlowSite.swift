@@ -71,8 +71,8 @@ final class StepWatch {
     private let alarm: (any SteppingAlarm)?
     /// How far the clock is ahead of the suspending clock, which has no steps.
     private var offset: ClockOffset
-    /// The sum of all steps up to now, in nanoseconds. It wraps around.
-    private(set) var sum: Int64 = 0
+    /// The sum of all steps of virtual time up to now, in nanoseconds.
+    private var sum: Int64 = 0
     /// The time just after the latest step was noticed.
     private(set) var latest: UInt64 = 0
 
@@ -107,7 +107,6 @@ final class StepWatch {
         // Either a step, or this thread stood still between the two readings.
         let reading = ClockOffset(of: clock, to: .suspending)
         guard offset.jump(to: reading) != nil else { return false }
-        sum &+= reading.nanoseconds &- offset.nanoseconds
         (offset, latest) = (reading, clock.now.nanoseconds)
         return true
     }
