@@ -38,7 +38,7 @@ let libevent: Target.Dependency = .target(name: "CLibevent", condition: .when(tr
 /// What the tests of the library use.
 let tested: [Target.Dependency] = [
     "PreciseTimer", "PreciseTimerFoundation", "PreciseTimerPatterns", "PreciseTimerTestKit", "TimerAlarms",
-    "TimerKernel", "TimerStatistics", "TestSupport",
+    "TimerKernel", "TestSupport",
 ]
 
 let package = Package(
@@ -69,9 +69,8 @@ let package = Package(
             providers: [.apt(["libevent-dev"])]
         ),
         .target(name: "TimerKernel", dependencies: ["CTimerKernel"]),
-        .target(name: "TimerStatistics"),
         .target(name: "TimerAlarms", dependencies: ["TimerKernel", "CTimerKernel", libevent]),
-        .target(name: "PreciseTimer", dependencies: ["TimerKernel", "TimerAlarms", "TimerStatistics"]),
+        .target(name: "PreciseTimer", dependencies: ["TimerKernel", "TimerAlarms"]),
         .target(name: "PreciseTimerPatterns", dependencies: ["PreciseTimer", "TimerKernel"]),
         .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel"]),
         .target(name: "PreciseTimerFoundation", dependencies: ["PreciseTimer", "TimerKernel"]),
@@ -152,7 +151,7 @@ if libraryOnly == nil {
     let pages: [Resource] = ["html", "css", "js"].map { .embedInCode("Resources/page.\($0)") }
     let parts: [Target] = [
         .target(name: "HostSystem", dependencies: ["TimerKernel", "CTimerKernel"]),
-        .target(name: "TimerResults", dependencies: ["TimerKernel", "TimerStatistics"]),
+        .target(name: "TimerResults", dependencies: ["TimerKernel"]),
         .target(name: "TimerReport", dependencies: ["TimerResults"], resources: pages),
         .target(name: "TimerProbe", dependencies: ["PreciseTimer", "TimerKernel", "TimerResults", "HostSystem"]),
         .target(name: "BackendComparison", dependencies: instrument),
@@ -175,7 +174,7 @@ if libraryOnly == nil {
         ),
         .target(
             name: "FuzzChecks",
-            dependencies: instrument + ["BackendComparison", "PreciseTimerTestKit", "TimerStatistics"],
+            dependencies: instrument + ["BackendComparison", "PreciseTimerTestKit"],
             path: "Tests/Fuzz/Checks"
         ),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "PreciseTimer", "TestSupport"]),

@@ -24,7 +24,7 @@ extension BackendComparison {
         /// The share of the deadlines that got no tick of their own, from 0 to 1.
         public let missed: Double
         /// The slope of the lateness over time; nil if the comparison was too short to say.
-        public let drift: PreciseTimer.Statistics.Drift?
+        public let drift: Drift?
         /// The share of one processor that the whole process took while this backend ticked, without the thread that
         /// measures: 0.02 is 2 %. So other work of the program counts, too. Never negative; above 1 if several threads
         /// work.
@@ -46,7 +46,7 @@ extension BackendComparison {
             p99 = Self.duration(row.p99?.value ?? row.worst)
             p99Range = row.p99?.interval.map { Self.duration($0.lowerBound)...Self.duration($0.upperBound) }
             self.missed = missed / 100
-            drift = row.row.drift.map { PreciseTimer.Statistics.Drift(ppm: $0.ppm, noise: $0.noise) }
+            drift = row.row.drift.map { Drift(ppm: $0.ppm, noise: $0.noise) }
             self.cpu = cpu / 100
         }
 
@@ -61,12 +61,9 @@ extension BackendComparison {
             p99 = try values.decode(Duration.self, forKey: .p99)
             p99Range = try values.decodeIfPresent(ClosedRange<Duration>.self, forKey: .p99Range)
             missed = try values.decode(Double.self, forKey: .missed)
-            drift = try values.decodeIfPresent(PreciseTimer.Statistics.Drift.self, forKey: .drift)
+            drift = try values.decodeIfPresent(Drift.self, forKey: .drift)
             cpu = try values.decode(Double.self, forKey: .cpu)
-            if let key = senselessKey {
-                let words = "no comparison can have found this number"
-                throw DecodingError.dataCorruptedError(forKey: key, in: values, debugDescription: words)
-            }
+            if let key = senselessKey { throw DecodingError.senseless(key, in: values) }
         }
 
         /// The first number that no comparison can have found.
@@ -75,7 +72,6 @@ extension BackendComparison {
                 (.deadlines, deadlines > 0), (.p50, p50 >= .zero), (.p99, p99 >= p50),
                 (.p99Range, p99Range.map { $0.lowerBound >= .zero && $0.contains(p99) } ?? true),
                 (.missed, (0...1).contains(missed)), (.cpu, cpu >= 0 && cpu.isFinite),
-                (.drift, drift.map { $0.ppm.isFinite && $0.noise.isFinite && $0.noise >= 0 } ?? true),
             ]
             return isSound.first { !$0.1 }?.0
         }
@@ -84,5 +80,37 @@ extension BackendComparison {
         private static func duration(_ nanoseconds: Double) -> Duration {
             .nanoseconds(Int64(exactly: min(max(nanoseconds, 0), 1e18).rounded()) ?? 0)
         }
+    }
+}
+
+extension BackendComparison {
+    /// The slope of the lateness over time.
+    public struct Drift: Hashable, Codable, Sendable, CustomStringConvertible {
+        /// Parts per million: so many µs later with each second.
+        public let ppm: Double
+        /// The true drift is within so much of ``ppm``, in 99 of 100 comparisons.
+        public let noise: Double
+
+        /// The drift, as in `2 ± 28 ppm`.
+        public var description: String { NumberText.drift(StretchDrift(ppm: ppm, noise: noise).estimate) + " ppm" }
+
+        init(ppm: Double, noise: Double) { (self.ppm, self.noise) = (ppm, noise) }
+
+        private enum CodingKeys: CodingKey { case ppm, noise }
+
+        /// Decodes a drift. Throws `DecodingError` for numbers that no comparison can have found.
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            ppm = try values.decode(Double.self, forKey: .ppm)
+            noise = try values.decode(Double.self, forKey: .noise)
+            guard ppm.isFinite, noise.isFinite, noise >= 0 else { throw DecodingError.senseless(.noise, in: values) }
+        }
+    }
+}
+
+extension DecodingError {
+    /// No comparison can have found this number.
+    fileprivate static func senseless<Key>(_ key: Key, in values: KeyedDecodingContainer<Key>) -> DecodingError {
+        dataCorruptedError(forKey: key, in: values, debugDescription: "no comparison can have found this number")
     }
 }

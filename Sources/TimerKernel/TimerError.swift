@@ -1,5 +1,5 @@
 /// Why a timer or a service could not do what it was asked to do.
-public struct TimerError: Error, Hashable, Codable, Sendable {
+public struct TimerError: Error, Hashable, Sendable {
     /// A kind of failure, for code that decides by it. Later versions may add kinds.
     public struct Code: Hashable, Sendable {
         /// The kind's name, as in the description.
@@ -51,19 +51,6 @@ public struct TimerError: Error, Hashable, Codable, Sendable {
         self.attempted = attempted
         self.errno = errno
         self.systemMessage = systemMessage
-    }
-}
-
-extension TimerError.Code: Codable {
-    /// Decodes a name.
-    public init(from decoder: any Decoder) throws {
-        self.init(try decoder.singleValueContainer().decode(String.self))
-    }
-
-    /// Encodes the name.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(name)
     }
 }
 

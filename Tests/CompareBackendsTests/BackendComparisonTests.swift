@@ -155,7 +155,7 @@ import TimerResults
         #expect(isEqual(row.p50, 1) && isEqual(row.p99, 5_000))
         #expect(try #require(row.p99Range).contains(row.p99))
         #expect(abs(row.missed - 0.2) < 1e-9 && abs(row.cpu - 0.25) < 1e-9)
-        #expect(row.drift.map { [$0.ppm, $0.noise] } == [0.4, 3])
+        #expect(row.drift.map { [$0.ppm, $0.noise] } == [0.4, 3] && row.drift?.description == "0 ± 3 ppm")
     }
 
     @Test func theP99OfFewerThanAHundredDeadlinesIsThatOfAll() throws {

@@ -171,7 +171,7 @@ extension Model {
         }
         if isSpare { seen.insert("spare round") }
         firing = nil
-        setAlarm(afterRound: true)
+        setAlarm(afterRoundAt: woke)
     }
 
     /// The first of the timers that wait, but for those that came due during the present round.

@@ -158,10 +158,10 @@ extension Model {
     private var firstInstant: UInt64? { waiting.compactMap(\.lastInstant).min() }
 
     /// Sets the alarm if the earliest deadline may have become earlier; a round does this at its end.
-    mutating func setAlarm(afterRound: Bool = false) {
+    mutating func setAlarm(afterRoundAt round: UInt64? = nil) {
         var next = firstInstant
-        if afterRound, hasDeferred {
-            next = waiting.filter { !$0.isDeferred }.compactMap(\.lastInstant).reduce(now, min)
+        if let round, hasDeferred {
+            next = waiting.filter { !$0.isDeferred }.compactMap(\.lastInstant).reduce(min(round, now), min)
         }
         guard !isFiring, let next, next < armed ?? .max else { return }
         (armed, stepsSinceArmed) = (next, 0)

@@ -12,7 +12,7 @@ struct DecodingTests {
 
     private static let instant = #"{"clock":"suspending","nanoseconds":1000}"#
 
-    @Test func aRunOfAHandlerThatCannotHaveBeenIsRefused() throws {
+    @Test func aStallThatCannotHaveBeenIsRefused() throws {
         let length = try json(Duration.nanoseconds(7))
         let negative = try [-1, .min].map { try json(Duration.nanoseconds($0)) }
         let half = Duration.nanoseconds(1) / 2
@@ -21,86 +21,8 @@ struct DecodingTests {
         let lengths = negative + others + [try json(Self.nanoseconds(longer))]
         let refused: [Change] = lengths.map { (length, $0) }
         let accepted: [Change] = [(length, try json(Duration.zero)), (length, try json(Self.nanoseconds(longest)))]
-        let (run, stall) = (
-            #"{"duration":\#(length),"start":\#(Self.instant)}"#, #"{"deadline":\#(Self.instant),"length":\#(length)}"#
-        )
-        try check(PreciseTimer.HandlerRun.self, run, refused: refused, accepted: accepted)
+        let stall = #"{"deadline":\#(Self.instant),"length":\#(length)}"#
         try check(Statistics.Stall.self, stall, refused: refused, accepted: accepted)
-    }
-
-    @Test func aSnapshotThatNoTimerHasIsRefused() throws {
-        let length = try json(Duration.nanoseconds(7))
-        let never = #"{"clock":"suspending","nanoseconds":\#(UInt64.max)}"#
-        let other = #"{"clock":"wall","nanoseconds":1000}"#
-        let right = """
-            {"file":"a/b.swift","isPaused":false,"isTargetAlive":true,"lastLateness":\(length),\
-            "lastRun":{"duration":\(length),"start":\(Self.instant)},"line":4,"nextDeadline":\(never),\
-            "runningSince":{"clock":"suspending","nanoseconds":500},"ticks":3}
-            """
-        let (lateness, run) = (#""lastLateness":\#(length),"#, #""start":\#(Self.instant)"#)
-        let since = #""runningSince":{"clock":"suspending","nanoseconds":500}"#
-        try check(
-            TimerService.Snapshot.self,
-            right,
-            refused: [
-                (#""ticks":3"#, #""ticks":-3"#), (#""ticks":3"#, #""ticks":0"#), (lateness, ""),
-                (lateness, #""lastLateness":\#(try json(Duration.nanoseconds(-1))),"#),
-                (#""nextDeadline":\#(never)"#, #""nextDeadline":\#(other)"#),
-                (run, #""start":\#(other)"#), (since, #""runningSince":\#(other)"#),
-                (#""line":4"#, #""line":-4"#),
-                (since, since + #","waitingSince":\#(Self.instant)"#),
-            ],
-            accepted: [
-                (since, since + #","waitingSince":\#(never)"#),
-                // A run is noted before its handler counts as returned, so it may have begun after `runningSince`.
-                (since, #""runningSince":{"clock":"suspending","nanoseconds":5000}"#), (since + ",", ""),
-                (#""nextDeadline":\#(never),"#, ""),
-            ]
-        )
-        // Before the first tick a run may be known already.
-        let first = right.replacing(lateness, with: "").replacing(#""ticks":3"#, with: #""ticks":0"#)
-        #expect(try decode(TimerService.Snapshot.self, first).ticks == 0)
-    }
-
-    @Test func aSlowHandlerThatIsNotSlowIsRefused() throws {
-        let (period, longest) = (try json(Duration.nanoseconds(7)), try json(Duration.nanoseconds(8)))
-        let negative = try json(Duration.nanoseconds(-1))
-        try check(
-            TimerService.SlowHandler.self,
-            #"{"count":2,"file":"a/b.swift","line":4,"longest":\#(longest),"period":\#(period)}"#,
-            refused: [
-                (#""count":2"#, #""count":0"#), (#""count":2"#, #""count":-2"#),
-                (#""longest":\#(longest)"#, #""longest":\#(period)"#), (period, negative),
-                (longest, try json(Duration(attoseconds: .max))),
-            ],
-            accepted: [
-                (#""count":2"#, #""count":\#(Int.max)"#), (longest, try json(Self.nanoseconds(.max))),
-            ]
-        )
-    }
-
-    @Test func aStepOfAnotherClockThanTheWallClockIsRefused() throws {
-        let change = try json(Duration.nanoseconds(-7))
-        try check(
-            TimerService.ClockStep.self,
-            #"{"at":{"clock":"wall","nanoseconds":5},"change":\#(change)}"#,
-            refused: [("wall", "suspending"), ("wall", "continuous"), ("wall", "sundial")],
-            accepted: [
-                (change, try json(Duration(attoseconds: .min))), (change, try json(Duration(attoseconds: .max))),
-            ]
-        )
-    }
-
-    @Test func aSuspensionOfNegativeLengthIsRefused() throws {
-        let length = try json(Duration.nanoseconds(7))
-        try check(
-            TimerService.Suspension.self,
-            #"{"at":\#(Self.instant),"duration":\#(length)}"#,
-            refused: [
-                (length, try json(Duration.nanoseconds(-7))), (length, try json(Duration(attoseconds: .min))),
-            ],
-            accepted: [(length, try json(Duration.zero)), (length, try json(Duration(attoseconds: .max)))]
-        )
     }
 
     @Test func aMergedTotalThatIsTooGreatIsOneThatItsCountsCanHave() throws {
@@ -153,22 +75,6 @@ struct DecodingTests {
         #expect(mixed.longestStall?.length == .nanoseconds(2))
         #expect(throws: DecodingError.self) { try statistics(own, 4, afterStep: 0) }
         #expect(throws: DecodingError.self) { try statistics(empty, 0, afterStep: 1) }
-    }
-
-    @Test(arguments: [
-        // The numbers of batches of the two shortest lengths do not fit, or the sums of squares become negative.
-        ([9, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0], [7, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0]),
-        ([4, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0], [2, 0, 0, 2, 0, 0]),
-    ])
-    func anIntervalOfTwoTimersHasNoTrendThatNoTicksCanHave(later: [Int], earlier: [Int]) throws {
-        let empty = try histogram(of: nil)
-        func statistics(_ sums: [Int]) throws -> Statistics {
-            let trend = ([1] + sums).map { "\"\($0)\"" }.joined(separator: ",")
-            let rest = #""handlerTime":\#(empty),"lateness":\#(empty),"missed":0"#
-            return try decode(Statistics.self, #"{"afterStep":1,\#(rest),"wakeUps":[\#(trend)]}"#)
-        }
-        let rest = try statistics(later).since(statistics(earlier))
-        #expect(try decode(Statistics.self, json(rest)) == rest)
     }
 
     private static func nanoseconds(_ number: UInt64) -> Duration {

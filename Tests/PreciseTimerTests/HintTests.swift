@@ -30,8 +30,8 @@ import Testing
         .errorsAreUnheard: [unheard], .errorsInTasksAreUnheard: [unheard], .errorOfAComputedTimerIsUnheard: [unheard],
         .slowInline: [
             "A:1: the handler of this timer (\"a\\nb\") ran for longer than 1 s, its period or the time that other "
-                + "timers may wait for its thread, in 3 calls, once for 3.2 s; ticks are late: do less in it, or let "
-                + "it run elsewhere (`deliver: .queue`)"
+                + "timers may wait for its thread, in 3 calls, once for 3.2 s: do less in it, or let it run elsewhere "
+                + "(`deliver: .queue`)"
         ],
         .slowElsewhere: [
             "Place: the handler of this timer ran or awaited \(longer) use a longer period or `.fixedDelay`",

@@ -139,21 +139,4 @@ struct LatestDeadlineTests {
         #expect(tick(30).latestDeadline == scene.at(30) && tick(30).delivered == scene.at(30))
         #expect(tick(30, delivered: 31).delivered == scene.at(31) && tick(30).lateness == .milliseconds(20))
     }
-
-    @Test func itIsCodedIfThereIsMoreThanOneDeadline() throws {
-        for (tick, isCoded) in [(tick(nil), false), (tick(30), true)] {
-            let data = try JSONEncoder().encode(tick)
-            #expect(String(decoding: data, as: UTF8.self).contains("latestDeadline") == isCoded)
-            #expect(try JSONDecoder().decode(PreciseTimer.Tick.self, from: data) == tick)
-        }
-    }
-
-    @Test(arguments: [(5, 40), (50, 40)])
-    func oneBeforeTheDeadlineOrAfterTheDeliveryIsRefused(latest: Int, delivered: Int) throws {
-        let data = try JSONEncoder().encode(tick(30, delivered: delivered))
-        let (former, other) = (scene.at(30).nanoseconds, scene.at(latest).nanoseconds)
-        let text = String(decoding: data, as: UTF8.self).replacingOccurrences(of: "\(former)", with: "\(other)")
-        #expect(text.contains("\(other)"))
-        #expect(throws: DecodingError.self) { try JSONDecoder().decode(PreciseTimer.Tick.self, from: Data(text.utf8)) }
-    }
 }

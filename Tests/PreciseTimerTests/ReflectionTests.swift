@@ -144,7 +144,6 @@ private struct Specimens {
         let tickValues: [Any] = [
             try #require(timer.lastRun), try #require(log.ticks.first), statistics, statistics.lateness,
             try #require(statistics.lateness.buckets.first), try #require(statistics.longestStall),
-            try #require(statistics.drift),
             try #require(service.slowHandlers.first), try #require(service.activeTimers.first),
         ]
         let serviceValues: [Any] = [

@@ -2,7 +2,6 @@ import PreciseTimer
 import TestSupport
 import Testing
 import TimerKernel
-import TimerStatistics
 
 /// The smallest part of a duration.
 private let atto = Duration(attoseconds: 1)

@@ -19,7 +19,7 @@ struct StatisticsPrice: Measurement {
             remarks: [
                 "A handler only counts its call.",
                 "All timers are due at once, on a clock that costs nothing; 20,000 ticks per round.",
-                "The statistics of 1,000 timers take 10 MB, which the processor's caches do not keep between ticks.",
+                "The statistics of 1,000 timers take 8 MB, which the processor's caches do not keep between ticks.",
                 "Each tick with statistics also reads the clock, to end its handler's time. The kernel's clock takes "
                     + "\(Unit.nanoseconds.text(readingOfTheClock())) here.",
             ]

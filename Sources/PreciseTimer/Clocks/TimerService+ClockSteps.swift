@@ -4,7 +4,7 @@ public import TimerKernel
 /// What happens to the clocks of the machine.
 extension TimerService {
     /// One step of the wall clock, which was set forward or back. A plain value.
-    public struct ClockStep: Equatable, Codable, Sendable, CustomStringConvertible {
+    public struct ClockStep: Equatable, Sendable, CustomStringConvertible {
         /// How far the clock was set forward; negative if it was set back.
         public let change: Duration
         /// The time on the wall clock after the step.
@@ -12,18 +12,6 @@ extension TimerService {
 
         /// The step, as in `-3600 s, to 1767225600000000000 ns (wall)`.
         public var description: String { "\(change.text), to \(at)" }
-
-        init(change: Duration, at: TimerInstant) { (self.change, self.at) = (change, at) }
-
-        /// Decodes a step.
-        ///
-        /// - Throws: `DecodingError` if it is of another clock than the wall clock.
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            change = try container.decode(Duration.self, forKey: .change)
-            at = try container.decode(TimerInstant.self, forKey: .at)
-            guard at.clock == .wall else { throw DecodingError.impossible("step of the wall clock", in: decoder) }
-        }
     }
 
     /// The steps of the wall clock from now on, as they happen. Steps in quick succession may be reported as one, and
@@ -56,7 +44,7 @@ extension TimerService {
     }
 
     /// One suspension of the system, for example to RAM, because a laptop's lid was closed. A plain value.
-    public struct Suspension: Equatable, Codable, Sendable, CustomStringConvertible {
+    public struct Suspension: Equatable, Sendable, CustomStringConvertible {
         /// How long the system was suspended.
         public let duration: Duration
         /// The time after it, on the service's clock.
@@ -64,18 +52,6 @@ extension TimerService {
 
         /// The suspension, as in `60 s, until 1500000000 ns (suspending)`.
         public var description: String { "\(duration.text), until \(at)" }
-
-        init(duration: Duration, at: TimerInstant) { (self.duration, self.at) = (duration, at) }
-
-        /// Decodes a suspension.
-        ///
-        /// - Throws: `DecodingError` if its duration is negative.
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            duration = try container.decode(Duration.self, forKey: .duration)
-            at = try container.decode(TimerInstant.self, forKey: .at)
-            guard duration >= .zero else { throw DecodingError.impossible("suspension", in: decoder) }
-        }
     }
 
     /// The suspensions of the system from now on, each reported after the system has resumed. Suspensions in quick

@@ -84,11 +84,6 @@
     /// instant, if that was postponed. Constant time.
     package var nextWakeTime: UInt64? { hasDeferred ? armed : waiting.first?.nanoseconds }
 
-    /// The first timer in the queue; nil if there is none, or if it is this one. Constant time.
-    package func next(after timer: Timer) -> Timer? {
-        waiting.first.flatMap { $0.timer === timer ? nil : $0.timer }
-    }
-
     /// Whether some timers wait for no instant, but for the next round.
     package var hasDeferred: Bool { deferred.count > 0 }
 

@@ -24,7 +24,7 @@ extension ServiceState {
         if let next = scheduler.nextWakeTime, next > woke.nanoseconds, next - woke.nanoseconds <= alarm.lead {
             woke = TimerInstant(nanoseconds: next, clock: clock)
         }
-        if let observer, observer.isAwake { observer.woke(at: woke.nanoseconds, setTo: scheduler.armed) }
+        observer?.checkClock(at: woke.nanoseconds)
         scheduler.beginRound(at: woke.nanoseconds)
         return (alarm, woke)
     }
@@ -62,7 +62,7 @@ extension ServiceState {
     /// Decides the tick of a hop that has arrived. No tick if the timer has ended, is paused, or was rescheduled to a
     /// later deadline; a timer that goes on is then back in the queue.
     mutating func begin(_ record: Record, at instant: TimerInstant, by runner: Runner) -> Expiration? {
-        if let observer, observer.isAwake { observer.hopArrived(at: instant.nanoseconds) }
+        observer?.checkClock(at: instant.nanoseconds)
         bringExtraForward(record)
         if let expiration = scheduler.begin(record, at: instant.nanoseconds) {
             record.user.runner = runner
@@ -78,13 +78,12 @@ extension ServiceState {
     }
 
     /// Ends a delivery: the timer waits for its next deadline, has ended, or is on its way again. No tick was delivered
-    /// if the target was released. The alarm's thread `woke` before a hop's tick was decided.
+    /// if the target was released.
     mutating func putBack(
         _ record: Record,
         _ delivered: DeliveredTick?,
         decidedAt instant: TimerInstant,
-        byHop: Bool = false,
-        woke: TimerInstant? = nil
+        byHop: Bool = false
     ) {
         record.user.runner = .nobody
         if let delivered {
@@ -97,7 +96,7 @@ extension ServiceState {
         // The clock is read only for a timer whose next tick depends on it.
         let now = record.countsFromReturn ? self.now ?? instant : instant
         let order = scheduler.putBack(record, decidedAt: instant.nanoseconds, byHop: byHop, now: now.nanoseconds)
-        if observer != nil, let delivered { observe(record, delivered, woke: (woke ?? instant).nanoseconds) }
+        if observer != nil, let delivered { observe(record, delivered) }
         if order == nil || record.hasEnded { return concludeDelivery(of: record) }
         // There are orders only outside a round.
         if let order, order != .leave { arm(order) }
@@ -111,21 +110,17 @@ extension ServiceState {
 
     /// Shows the observer a tick whose handler has returned.
     // Not inlined: here nobody else can change the state, so neither the observer nor the alarm is retained.
-    @inline(never) private mutating func observe(_ record: Record, _ delivered: DeliveredTick, woke: UInt64) {
+    @inline(never) private mutating func observe(_ record: Record, _ delivered: DeliveredTick) {
         guard observer?.isAwake ?? false else { return }
-        if let now {
-            let time = observer?.delivered(record, delivered, woke: woke, now: now.nanoseconds) ?? 0
-            if time > 0 { noteIfSlow(record, time, now: now.nanoseconds) }
-        } else {
-            observer?.deliveredWithoutClock(record, delivered, woke: woke)
-        }
+        let now = now?.nanoseconds
+        observer?.delivered(record, delivered, now: now)
     }
 
     /// Ends the delivery of a timer that has ended, or that has no tick left.
     // Not inlined: few deliveries take this way, and that of the others stays short.
     @inline(never) private mutating func concludeDelivery(of record: Record) {
         if end(record, .completed) { return }
-        observer?.forget(record)
+        observer?.ended(record)
         teardown.add(ended: record)
     }
 }
@@ -189,7 +184,7 @@ extension ServiceCore {
     /// Ends the delivery of a hop. Returns true if the same hop must deliver another late tick.
     func conclude(_ hop: Hop, decidedAt instant: TimerInstant, _ delivered: DeliveredTick?) -> Bool {
         let again = decide(inForkedChild: false) { state in
-            state.putBack(hop.record, delivered, decidedAt: instant, byHop: true, woke: hop.woke)
+            state.putBack(hop.record, delivered, decidedAt: instant, byHop: true)
             return hop.record.stage == .dispatched
         }
         reportSlowHandlers()

@@ -2,15 +2,14 @@ internal import TimerKernel
 
 extension TimerService {
     /// A call in your code that scheduled timers, and whose handler was slow. A plain value.
-    public struct SlowHandler: Equatable, Codable, Sendable, CustomStringConvertible {
+    public struct SlowHandler: Equatable, Sendable, CustomStringConvertible {
         /// The timer's name.
         public let label: String?
         /// The file of the call that scheduled it.
         public let file: String
         /// The line of that call.
         public let line: UInt
-        /// What the slowest call exceeded: the timer's own period, that of another inline timer of the service, which
-        /// had to wait, or the 5 ms for which any timer may wait.
+        /// What the slowest call exceeded: the timer's period, or the 5 ms of an inline handler.
         public let period: Duration
         /// How long the slowest call ran.
         public let longest: Duration
@@ -26,8 +25,8 @@ extension TimerService {
     }
 
     /// The first 16 call sites whose handlers were slow, in the order in which they were found. A handler is slow if it
-    /// ran for longer than its timer's period. An inline handler is slow, too, if the next timer was due when it
-    /// returned, and it had run for longer than that timer's period, or made it more than 5 ms late.
+    /// ran for longer than its timer's period. An inline handler is slow, too, if it ran for longer than 5 ms:
+    /// meanwhile the other timers of the service wait.
     ///
     /// A service notes them from the moment that it, or one of its timers, collects statistics; a debug build always.
     /// Otherwise no handler is timed. A handler that is still running, also one that awaits, is listed in every build,
@@ -69,24 +68,6 @@ extension ServiceCore {
                 if time > period { sites.note(SlowSite(record, time, over: period)) }
             }
             return sites
-        }
-    }
-}
-
-extension TimerService.SlowHandler {
-    /// Decodes a call site.
-    ///
-    /// - Throws: `DecodingError` if no call of it was longer than the period.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        label = try container.decodeIfPresent(String.self, forKey: .label)
-        file = try container.decode(String.self, forKey: .file)
-        line = try container.decode(UInt.self, forKey: .line)
-        period = try container.decode(Duration.self, forKey: .period)
-        longest = try container.decode(Duration.self, forKey: .longest)
-        count = try container.decode(Int.self, forKey: .count)
-        guard count > 0, period.isDistance, longest.isDistance, longest > period else {
-            throw DecodingError.impossible("slow handler", in: decoder)
         }
     }
 }

@@ -99,7 +99,7 @@ extension String {
 
 extension TimerService {
     /// The facts of one timer at one moment. A plain value.
-    public struct Snapshot: Equatable, Codable, Sendable, CustomStringConvertible {
+    public struct Snapshot: Equatable, Sendable, CustomStringConvertible {
         /// The timer's name.
         public let label: String?
         /// The file of the call that scheduled it.
@@ -149,31 +149,6 @@ extension TimerService {
             (runningSince, lastRun) = (view.runningSince.flatMap(core.instant), record.lastRun)
             (ticks, lastLateness) = (Int(clamping: record.user.ticks), record.latenessOfLastTick)
         }
-    }
-}
-
-extension TimerService.Snapshot {
-    /// Decodes the facts of a timer.
-    ///
-    /// - Throws: `DecodingError` if a number is negative, if only one of the ticks and the last lateness is missing, or
-    ///   if the instants are of different clocks.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        label = try container.decodeIfPresent(String.self, forKey: .label)
-        file = try container.decode(String.self, forKey: .file)
-        line = try container.decode(UInt.self, forKey: .line)
-        nextDeadline = try container.decodeIfPresent(TimerInstant.self, forKey: .nextDeadline)
-        isPaused = try container.decode(Bool.self, forKey: .isPaused)
-        isTargetAlive = try container.decode(Bool.self, forKey: .isTargetAlive)
-        ticks = try container.decode(Int.self, forKey: .ticks)
-        lastLateness = try container.decodeIfPresent(Duration.self, forKey: .lastLateness)
-        runningSince = try container.decodeIfPresent(TimerInstant.self, forKey: .runningSince)
-        waitingSince = try container.decodeIfPresent(TimerInstant.self, forKey: .waitingSince)
-        lastRun = try container.decodeIfPresent(PreciseTimer.HandlerRun.self, forKey: .lastRun)
-        let clocks = Set([nextDeadline, runningSince, lastRun?.start].compactMap { $0?.clock })
-        guard ticks >= 0, (ticks == 0) == (lastLateness == nil), lastLateness?.isDistance ?? true, clocks.count <= 1,
-            waitingSince == nil || waitingSince == nextDeadline
-        else { throw DecodingError.impossible("snapshot of a timer", in: decoder) }
     }
 }
 

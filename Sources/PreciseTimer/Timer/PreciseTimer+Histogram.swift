@@ -1,5 +1,4 @@
 internal import TimerKernel
-internal import TimerStatistics
 
 extension PreciseTimer.Statistics {
     /// Counts of durations in buckets, whose width is at most an eighth of their durations. A plain value.
@@ -158,18 +157,7 @@ extension DecodingError {
     }
 }
 
-extension TimerInstant {
-    /// Whether the clock has an instant that is so much later.
-    func canBegin(_ length: Duration) -> Bool { length.isDistance && length <= duration(to: .never(on: clock)) }
-}
-
 extension Duration {
-    /// Whether two instants can be so far apart: whole nanoseconds that are not negative.
-    var isDistance: Bool {
-        let (nanoseconds, rest) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        return rest == 0 && UInt64(exactly: nanoseconds) != nil
-    }
-
     /// The duration, rounded up to three digits: a bucket's end has more digits than it knows.
     var shortText: String { rounded(up: true).text }
 }

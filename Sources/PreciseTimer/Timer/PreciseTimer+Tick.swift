@@ -68,43 +68,9 @@ extension PreciseTimer {
     }
 }
 
-extension PreciseTimer.Tick: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case index, deadline, latestDeadline, isExtra, woke, delivered, missed
-    }
-
-    /// Decodes a tick. Refuses instants in another order than that of a tick, or of different clocks.
-    public init(from decoder: any Decoder) throws {
-        let values = try decoder.container(keyedBy: CodingKeys.self)
-        index = Int(clamping: try values.decode(UInt64.self, forKey: .index))
-        deadline = try values.decode(TimerInstant.self, forKey: .deadline)
-        latestDeadline = try values.decodeIfPresent(TimerInstant.self, forKey: .latestDeadline) ?? deadline
-        isExtra = try values.decodeIfPresent(Bool.self, forKey: .isExtra) ?? false
-        woke = try values.decode(TimerInstant.self, forKey: .woke)
-        delivered = try values.decode(TimerInstant.self, forKey: .delivered)
-        missed = Int(clamping: try values.decode(UInt64.self, forKey: .missed))
-        let isOfOneClock = [latestDeadline, woke, delivered].allSatisfy { $0.clock == deadline.clock }
-        if isOfOneClock, deadline <= min(latestDeadline, woke), max(latestDeadline, woke) <= delivered { return }
-        let order = "the instants of a tick are of one clock, the deadline is the first, and the delivery the last"
-        throw DecodingError.dataCorruptedError(forKey: .delivered, in: values, debugDescription: order)
-    }
-
-    /// Encodes a tick. The newest deadline is left out if it is the only one.
-    public func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(index, forKey: .index)
-        try values.encode(deadline, forKey: .deadline)
-        if latestDeadline != deadline { try values.encode(latestDeadline, forKey: .latestDeadline) }
-        try values.encode(isExtra, forKey: .isExtra)
-        try values.encode(woke, forKey: .woke)
-        try values.encode(delivered, forKey: .delivered)
-        try values.encode(missed, forKey: .missed)
-    }
-}
-
 extension PreciseTimer {
     /// One call of a timer's handler. A plain value.
-    public struct HandlerRun: Equatable, Codable, Sendable {
+    public struct HandlerRun: Equatable, Sendable {
         /// When the handler was called.
         public let start: TimerInstant
         /// How long it ran. For a handler that awaits, this includes the waiting. If the wall clock is set while it
@@ -118,17 +84,6 @@ extension PreciseTimer {
             // A wall clock may have been set back.
             duration = start.duration(to: max(start, end))
             self.error = error
-        }
-
-        /// Decodes a run.
-        ///
-        /// - Throws: `DecodingError` if its duration is negative, or longer than the clock has instants.
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            start = try container.decode(TimerInstant.self, forKey: .start)
-            duration = try container.decode(Duration.self, forKey: .duration)
-            error = try container.decodeIfPresent(String.self, forKey: .error)
-            guard start.canBegin(duration) else { throw DecodingError.impossible("run of a handler", in: decoder) }
         }
     }
 

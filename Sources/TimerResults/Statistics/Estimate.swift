@@ -1,5 +1,4 @@
 internal import Foundation
-internal import TimerStatistics
 
 /// A figure, as far as it is known.
 package struct Estimate: Hashable, Sendable {

@@ -1,6 +1,4 @@
-import Foundation
 import PreciseTimer
-import TimerStatistics
 
 /// Chooses pairs of texts from numbers of an input. Most are near a value that exists, so that what is refused does not
 /// hide what is computed.
@@ -16,28 +14,7 @@ struct ValueTexts {
 
     private mutating func value(_ kind: UInt8) -> String {
         switch kind % 16 {
-        case 0:
-            object([("deadline", instant()), ("length", length())])
-        case 1:
-            object([("start", instant()), ("duration", length())])
-        case 2:
-            object([
-                ("file", #""a/b.swift""#), ("line", "\(count())"), ("isPaused", "false"), ("isTargetAlive", "true"),
-                ("ticks", "\(count())"), ("lastLateness", length()), ("nextDeadline", instant()),
-                ("runningSince", instant()), ("lastRun", object([("start", instant()), ("duration", length())])),
-            ])
-        case 3:
-            object([
-                ("file", #""a/b.swift""#), ("line", "\(count())"), ("count", "\(count())"), ("period", length()),
-                ("longest", length()),
-            ])
-        case 4: object([("at", instant()), ("change", text(input.duration()))])
-        case 5: object([("at", instant()), ("duration", length())])
-        case 6:
-            object([
-                ("index", "\(count())"), ("missed", "\(count())"), ("deadline", instant()), ("woke", instant()),
-                ("delivered", instant()),
-            ])
+        case 0...6: object([("deadline", instant()), ("length", length())])
         case 7: instant()
         case 8: object([("ppm", "\(input.number())e\(input.byte())"), ("noise", "\(input.number())")])
         case 9:
@@ -58,7 +35,6 @@ struct ValueTexts {
             ("handlerTime", histogram().text),
         ]
         if let stall { parts.append(("longestStall", object([("deadline", instant()), ("length", stall)]))) }
-        if let trend = trend() { parts.append(("wakeUps", trend)) }
         return object(parts)
     }
 
@@ -91,24 +67,6 @@ struct ValueTexts {
         ]
         if let longest { parts.append(("longest", longest)) }
         return (object(parts), longest)
-    }
-
-    /// Sums of wake-ups: the first ones of a sequence that is the same for both, or any numbers.
-    private mutating func trend() -> String? {
-        let kind = input.byte()
-        if kind % 8 == 0 { return nil }
-        if kind % 8 > 5 {
-            var numbers = [Int64(kind)]
-            for _ in 0..<6 * (kind >> 6) {
-                numbers.append(input.byte() % 8 > 0 ? Int64(input.byte() % 16) : input.number())
-            }
-            return "[\(numbers.map { "\"\($0)\"" }.joined(separator: ","))]"
-        }
-        var sums = BatchSums()
-        for place in 0..<Int64(input.byte()) * 16 {
-            sums.add(time: place * 1_000_000, lateness: UInt64(place * place * 7_919 % 1_000))
-        }
-        return (try? JSONEncoder().encode(Trend(sums))).map { String(decoding: $0, as: UTF8.self) }
     }
 
     private mutating func instant() -> String {

@@ -5,6 +5,8 @@ internal import TimerKernel
 struct SlowSite {
     /// How many sites are noted.
     static var most: Int { 16 }
+    /// How long an inline handler may keep its service's thread, in nanoseconds.
+    static var patience: UInt64 { 5_000_000 }
 
     /// How the handler is called.
     enum Way { case inline, onQueue, inTask }
@@ -19,7 +21,7 @@ struct SlowSite {
     /// Whether a debug build has warned of it.
     fileprivate var isReported = false
 
-    /// One call of a timer's handler, which took longer than a period, or than another timer may wait.
+    /// One call of a timer's handler, which took longer than its period, or than an inline handler may.
     init(_ record: Record, _ time: UInt64, over period: UInt64) {
         label = record.label
         site = record.user.site
@@ -69,8 +71,8 @@ final class StepWatch {
     private let alarm: (any SteppingAlarm)?
     /// How far the clock is ahead of the suspending clock, which has no steps.
     private var offset: ClockOffset
-    /// The sum of all steps up to now, in nanoseconds. It wraps around.
-    private(set) var sum: Int64 = 0
+    /// The sum of all steps of virtual time up to now, in nanoseconds.
+    private var sum: Int64 = 0
     /// The time just after the latest step was noticed.
     private(set) var latest: UInt64 = 0
 
@@ -105,7 +107,6 @@ final class StepWatch {
         // Either a step, or this thread stood still between the two readings.
         let reading = ClockOffset(of: clock, to: .suspending)
         guard offset.jump(to: reading) != nil else { return false }
-        sum &+= reading.nanoseconds &- offset.nanoseconds
         (offset, latest) = (reading, clock.now.nanoseconds)
         return true
     }

@@ -1,5 +1,4 @@
 internal import TimerKernel
-internal import TimerStatistics
 
 /// The statistics of a timer or a service while they are collected. Counting a tick allocates nothing. The service's
 /// lock protects it.
@@ -14,8 +13,6 @@ final class TickCounts {
         /// How late the other ticks were. It has one entry for each of them.
         var lateness = LogHistogram()
         var handlerTime = LogHistogram()
-        /// How late the wake-ups were.
-        var wakeUps = BatchSums()
 
         /// The number of ticks.
         var ticks: UInt64 { lateness.count &+ afterStep }
@@ -46,38 +43,18 @@ final class TickCounts {
     /// Notes the error of a handler whose tick is counted when it has returned.
     func noteError(_ words: String) { errors = errors.suffix(1) + [(numbers.ticks, words)] }
 
-    /// Counts a tick.
-    @inline(__always) func count(_ delivered: DeliveredTick, _ run: Run) {
+    /// Counts a tick, and the time of its handler in nanoseconds, if that is known.
+    @inline(__always) func count(_ delivered: DeliveredTick, isAfterStep: Bool, handlerTime: UInt64?) {
         let missed = delivered.missed
         if missed > 0 { numbers.missed = numbers.missed.saturatingAdding(missed) }
-        if run.isAfterStep {
+        if isAfterStep {
             numbers.afterStep &+= 1
         } else if numbers.lateness.add(delivered.lateness) {
             numbers.longestSince = delivered.deadline
         }
-        if run.hasHandler, !run.hasStep { numbers.handlerTime.add(run.time) }
+        if let handlerTime { numbers.handlerTime.add(handlerTime) }
     }
 
     /// Notes the latest call of a handler.
-    func noteRun(_ delivered: DeliveredTick, _ run: Run) {
-        if run.hasHandler { (lastStart, lastTime) = (delivered.instant, run.time) }
-    }
-
-    /// Counts a wake-up, in nanoseconds without the clock's steps.
-    @inline(__always) func countWakeUp(time: Int64, lateness: UInt64) {
-        numbers.wakeUps.add(time: time, lateness: lateness)
-    }
-}
-
-extension TickCounts {
-    /// What a clock showed of a delivery.
-    struct Run {
-        /// How long the handler ran, in nanoseconds.
-        var time: UInt64
-        /// Whether there was a handler. What a task awaits has none.
-        var hasHandler = true
-        /// Whether a step of the clock came between the deadline and the delivery, and while the handler ran.
-        var isAfterStep = false
-        var hasStep = false
-    }
+    func noteRun(_ delivered: DeliveredTick, time: UInt64) { (lastStart, lastTime) = (delivered.instant, time) }
 }

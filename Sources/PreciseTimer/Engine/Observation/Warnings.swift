@@ -40,7 +40,7 @@ extension Record {
     }
 }
 
-/// The warnings of debug builds about handlers that run for longer than their period.
+/// The warnings of debug builds about slow handlers.
 private enum SlowHandlerWarnings {
     /// How many are left. A process is warned of the first 16 call sites: a test run may have thousands. Relaxed: the
     /// count orders nothing.
@@ -48,7 +48,7 @@ private enum SlowHandlerWarnings {
 }
 
 extension SlowSite {
-    /// Warns the developer about a handler that runs for longer than its period.
+    /// Warns the developer about a slow handler.
     func warn() {
         guard SlowHandlerWarnings.left.subtract(1, ordering: .relaxed).oldValue > 0 else { return }
         let (time, period) = (Duration(wholeNanoseconds: longest).text, Duration(wholeNanoseconds: period).text)
@@ -59,7 +59,7 @@ extension SlowSite {
             switch way {
             case .inline:
                 "ran for longer than \(period), its period or the time that other timers may wait for its thread, "
-                    + "\(calls); ticks are late: do less in it, or let it run elsewhere (`deliver: .queue`)"
+                    + "\(calls): do less in it, or let it run elsewhere (`deliver: .queue`)"
             case .onQueue: "ran \(elsewhere) do less in it, or use a longer period or `.fixedDelay`"
             case .inTask: "ran or awaited \(elsewhere) use a longer period or `.fixedDelay`"
             }

@@ -23,7 +23,7 @@ extension ServiceState {
             return false
         }
         if !record.isInHandler {
-            observer?.forget(record)
+            observer?.ended(record)
             teardown.add(ended: ended.record)
         } else if !sparesTask, let task = record.taskToCancel {
             teardown.needRare().tasks.append(task)

@@ -150,8 +150,6 @@ struct ServiceState: ~Copyable {
     /// which ends all timers.
     @discardableResult mutating func arm(_ order: AlarmOrder) -> Answer {
         guard let alarm else { return .done }
-        // A repeating alarm may be left as it is at the end of a round, and fires only from then on.
-        observer?.alarmMayFire()
         do throws(TimerError) {
             switch order {
             case .leave: break

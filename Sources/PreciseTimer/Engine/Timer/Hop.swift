@@ -100,16 +100,17 @@ struct DeliveredTick {
     let lateness: UInt64
     /// How many later deadlines it stands for.
     let missed: UInt64
-    /// Whether it was asked for.
-    let isExtra: Bool
 
     @inline(__always) init(_ expiration: Expiration, lateness: UInt64) {
-        (deadline, missed, isExtra) = (expiration.deadline, expiration.missed, expiration.isExtra)
+        (deadline, missed) = (expiration.deadline, expiration.missed)
         self.lateness = lateness
     }
 
     /// When the handler was called, in nanoseconds on the service's clock.
     var instant: UInt64 { deadline &+ lateness }
+
+    /// How long the handler ran, if it has returned now. A wall clock may have been set back.
+    @inline(__always) func handlerTime(_ now: UInt64) -> UInt64 { now &- min(now, instant) }
 }
 
 extension PreciseTimer.Tick {

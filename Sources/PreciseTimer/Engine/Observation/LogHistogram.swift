@@ -1,19 +1,16 @@
 /// Counts of lengths in nanoseconds, in buckets whose width grows with the length: at most an eighth of it. All lengths
 /// have a bucket, and the memory is fixed, as in "HdrHistogram" by Gil Tene.
-///
-/// What each tick calls is public, because the compiler inlines no `package` function of another module. No product
-/// shows this module.
-public struct LogHistogram: Sendable {
+package struct LogHistogram: Sendable {
     /// The number of buckets.
     package static var size: Int { 496 }
 
     // What every length changes comes first, close together.
     /// The sum of the lengths; saturates.
-    @usableFromInline package internal(set) var total: UInt64 = 0
+    package private(set) var total: UInt64 = 0
     /// The greatest length.
-    @usableFromInline package internal(set) var longest: UInt64 = 0
+    package private(set) var longest: UInt64 = 0
     /// How many lengths each bucket has.
-    @usableFromInline package internal(set) var counts = InlineArray<496, UInt64>(repeating: 0)
+    package private(set) var counts = InlineArray<496, UInt64>(repeating: 0)
 
     package init() {}
 
@@ -22,7 +19,7 @@ public struct LogHistogram: Sendable {
 
     /// Counts a length. Constant time. Returns whether no earlier one is longer.
     @discardableResult
-    @inlinable @inline(__always) public mutating func add(_ length: UInt64) -> Bool {
+    @inline(__always) package mutating func add(_ length: UInt64) -> Bool {
         // Every length has a bucket, so nothing checks the index.
         unsafe counts[unchecked: Self.bucket(of: length)] &+= 1
         let (sum, overflow) = total.addingReportingOverflow(length)
@@ -33,7 +30,7 @@ public struct LogHistogram: Sendable {
     }
 
     /// The bucket of a length. Lengths below 8 have their own. Each octave from there on has eight buckets.
-    @inlinable @inline(__always) public static func bucket(of length: UInt64) -> Int {
+    @inline(__always) package static func bucket(of length: UInt64) -> Int {
         // The length without its last bits is 8 to 15, and below 8 in the first octave.
         let shift = UInt64(truncatingIfNeeded: 60 &- (length | 8).leadingZeroBitCount)
         return Int(truncatingIfNeeded: shift &* 8 &+ length &>> shift)
