@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import TimerKernel
 
-/// Handlers that run for longer than their period or, inline, 5 ms. What a debug build says of them is in `HintTests`.
+/// Handlers that run for longer than their period or, inline and beside other timers, 5 ms. What a debug build says of
+/// them is in `HintTests`.
 @Suite(.waits("a handler holds up the alarm's thread"), .timeLimit(.minutes(60))) struct SlowHandlerTests {
     private let virtual = VirtualTime()
     private let log = Log()
@@ -33,6 +34,9 @@ import TimerKernel
         .every(.milliseconds(milliseconds), after: delay.map(Duration.milliseconds))
     }
 
+    /// A timer that does not tick.
+    private static let rest = ("rest", PreciseTimer.Schedule.onDemand, [0])
+
     private static let scenes = [
         // The longest call counts.
         Scene([("a", every(1_000), [1_500, 3_000, 1_500])], for: 10_000, found: "a: 6 over 1 s, up to 3 s"),
@@ -45,9 +49,11 @@ import TimerKernel
             [("a", .once(after: .seconds(1)), [5]), ("b", .fixedDelay(.seconds(1)), [5]), ("c", every(1_000), [5])],
             for: 1_100
         ),
-        Scene([("a", .once(after: .seconds(1)), [6])], for: 2_000, found: "a: 1 over 5 ms, up to 6 ms"),
-        Scene([("a", .fixedDelay(.seconds(1)), [1_000])], for: 1_500, found: "a: 1 over 5 ms, up to 1 s"),
-        Scene([("a", every(1_000), [800])], for: 1_900, found: "a: 1 over 5 ms, up to 800 ms"),
+        Scene([("a", .once(after: .seconds(1)), [6]), rest], for: 2_000, found: "a: 1 over 5 ms, up to 6 ms"),
+        Scene([("a", .fixedDelay(.seconds(1)), [1_000]), rest], for: 1_500, found: "a: 1 over 5 ms, up to 1 s"),
+        Scene([("a", every(1_000), [800]), rest], for: 1_900, found: "a: 1 over 5 ms, up to 800 ms"),
+        // A handler that no other timer waits for has its period.
+        Scene([("a", every(1_000), [800])], for: 1_900), Scene([("a", .once(after: .seconds(1)), [6])], for: 2_000),
         // A timer's last call is watched, too.
         Scene([("a", .every(.seconds(1), count: 1), [2_000])], for: 10_000, found: "a: 1 over 1 s, up to 2 s"),
         // The time of one handler is not charged to the next.
@@ -64,7 +70,8 @@ import TimerKernel
         ),
     ]
 
-    @Test(arguments: scenes) func aHandlerIsNamedIfItRanForLongerThanItsPeriodOrFiveMilliseconds(scene: Scene) throws {
+    @Test(arguments: scenes) func aHandlerIsNamedIfItRanForLongerThanItsPeriodOrKeepsOthersWaiting(scene: Scene) throws
+    {
         for (label, schedule, calls) in scene.timers {
             let count = Count()
             try PreciseTimer.schedule(schedule, on: virtual.service, label: label, target: log) { [virtual] _, _ in

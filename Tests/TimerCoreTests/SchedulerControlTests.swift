@@ -134,7 +134,10 @@ final class SchedulerControlTests {
             _ = scheduler.reschedule(rescheduled, on: once(at: 13))
         }
         #expect(firing == Firing(ticks: [Ticked(first, 0, 10)], completed: [first], alarm: .set(20)))
-        #expect(scheduler.firing(at: 20).ticks.map(\.timer) == [paused, added, rescheduled, tolerant], "by last instants")
+        #expect(
+            scheduler.firing(at: 20).ticks.map(\.timer) == [paused, added, rescheduled, tolerant],
+            "by last instants"
+        )
     }
 
     @Test func aTimerThatIsRescheduledInItsHandlerWaitsForTheNextRound() {

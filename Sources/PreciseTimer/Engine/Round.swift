@@ -112,8 +112,8 @@ extension ServiceState {
     // Not inlined: here nobody else can change the state, so neither the observer nor the alarm is retained.
     @inline(never) private mutating func observe(_ record: Record, _ delivered: DeliveredTick) {
         guard observer?.isAwake ?? false else { return }
-        let now = now?.nanoseconds
-        observer?.delivered(record, delivered, now: now)
+        let (now, isAlone) = (now?.nanoseconds, scheduler.count < (record.hasEnded ? 1 : 2))
+        observer?.delivered(record, delivered, now: now, isAlone: isAlone)
     }
 
     /// Ends the delivery of a timer that has ended, or that has no tick left.

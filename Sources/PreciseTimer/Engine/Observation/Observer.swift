@@ -34,18 +34,23 @@ final class Observer {
     func ended(_ record: Record) { if record.rare?.counts != nil { countedTimers -= 1 } }
 
     /// A timer was delivered a tick, and its handler has returned by now. There is no clock if the service was shut
-    /// down while the handler ran.
-    @inline(__always) func delivered(_ record: Record, _ delivered: DeliveredTick, now: UInt64?) {
+    /// down while the handler ran. Without other timers on the service, nothing waits for the handler.
+    @inline(__always) func delivered(_ record: Record, _ delivered: DeliveredTick, now: UInt64?, isAlone: Bool) {
         guard let now, steps == nil, record.rare == nil, record.user.hasHandler else {
-            return deliveredSpecially(record, delivered, now)
+            return deliveredSpecially(record, delivered, now, isAlone)
         }
-        count(record, delivered, isAfterStep: false, time: delivered.handlerTime(now))
+        count(record, delivered, isAfterStep: false, time: delivered.handlerTime(now), isAlone)
     }
 
     /// The same, if the clock can have steps, the timer can have statistics of its own, or the handler's time is not
     /// known.
     // Not inlined: the usual way stays short.
-    @inline(never) private func deliveredSpecially(_ record: Record, _ delivered: DeliveredTick, _ now: UInt64?) {
+    @inline(never) private func deliveredSpecially(
+        _ record: Record,
+        _ delivered: DeliveredTick,
+        _ now: UInt64?,
+        _ isAlone: Bool
+    ) {
         let ran = record.user.hasHandler ? now.map(delivered.handlerTime) : nil
         var (time, isAfterStep) = (ran, false)
         if let steps {
@@ -57,7 +62,7 @@ final class Observer {
             own.count(delivered, isAfterStep: isAfterStep, handlerTime: time)
             if let ran { own.noteRun(delivered, time: ran) }
         }
-        count(record, delivered, isAfterStep: isAfterStep, time: time)
+        count(record, delivered, isAfterStep: isAfterStep, time: time, isAlone)
     }
 
     /// Counts a tick of the service.
@@ -65,16 +70,17 @@ final class Observer {
         _ record: Record,
         _ delivered: DeliveredTick,
         isAfterStep: Bool,
-        time: UInt64?
+        time: UInt64?,
+        _ isAlone: Bool
     ) {
         counts?.count(delivered, isAfterStep: isAfterStep, handlerTime: time)
         // Nearly every handler is quick.
-        if let time, time > min(SlowSite.patience, record.timing.quickLeastPeriod) { noteIfSlow(record, time) }
+        if let time, time > min(SlowSite.patience, record.timing.quickLeastPeriod) { noteIfSlow(record, time, isAlone) }
     }
 
-    @inline(never) private func noteIfSlow(_ record: Record, _ time: UInt64) {
+    @inline(never) private func noteIfSlow(_ record: Record, _ time: UInt64, _ isAlone: Bool) {
         var limit = record.timing.leastPeriod
-        if time <= limit, case .inline = record.user.destination { limit = SlowSite.patience }
+        if time <= limit, !isAlone, case .inline = record.user.destination { limit = SlowSite.patience }
         if time > limit { slowSites.note(SlowSite(record, time, over: limit)) }
     }
 }
