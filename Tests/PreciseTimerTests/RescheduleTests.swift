@@ -309,20 +309,4 @@ struct PhaseTests {
         scene.advance(200)
         #expect(scene.ticks == "0@100, 1@200")
     }
-
-    /// The next deadline has passed when the timer is finished, and its handler then changes the period.
-    @Test(.waits("a task finishes the timer"))
-    func aTimerThatIsFinishedCanBeChangedByItsLastHandlerAndGoesOn() async throws {
-        let (scene, finishing) = (scene, Box<Task<Bool, any Error>>())
-        let timer = try scene.handle(.every(.milliseconds(100))) { timer, count in
-            if count > 1 { return }
-            scene.jump(150)
-            finishing.value = Task.immediate { try await timer.finish() }
-            try? timer.reschedule(.every(.milliseconds(50)), keeping: .phase)
-        }
-        scene.virtual.advanceWithoutSettling(by: .milliseconds(400))
-        #expect(try await finishing.value?.value == true, "asked inside the handler, it does not wait")
-        #expect(timer.state == .scheduled && timer.fire() && timer.pause())
-        timer.cancel()
-    }
 }

@@ -263,7 +263,7 @@
     /// Ends a timer, which has no tick any more. Returns it, with the reference of the list; nil if it had ended or was
     /// never added. The alarm stays as it is, because a spare firing is cheaper than a system call for every cancelled
     /// timer. O(log n).
-    package mutating func end(_ timer: Timer, _ ending: TimerEnding) -> Timer? {
+    @inline(__always) package mutating func end(_ timer: Timer, _ ending: TimerEnding) -> Timer? {
         if timer.hasEnded || !timer.isAdded { return nil }
         (timer.ending, timer.takesOrders) = (ending, false)
         dequeue(timer)

@@ -89,7 +89,8 @@ struct TimerGroup: ~Copyable {
     }
 
     /// Removes a timer. Constant time.
-    mutating func remove(_ timer: TimerRecord) {
+    // Not inlined: few timers are in a group.
+    @inline(never) mutating func remove(_ timer: TimerRecord) {
         var hole = Int(timer.position)
         if hole < mark {
             mark -= 1

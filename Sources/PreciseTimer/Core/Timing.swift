@@ -192,12 +192,13 @@ package struct Timing: ~Copyable {
         var origin = schedule.origin(at: now)
         index = 0
         if schedule.modifiers != nil || rare != nil { origin = begin(schedule, from: origin, using: &random) }
-        if case .afterOneStep = schedule.start {
-            follow(schedule.repetition, from: origin, step: 1)
-        } else {
-            follow(schedule.repetition, from: origin)
+        var step: UInt64 = 0
+        switch schedule.start {
+        case .after(let delay): kind = .delay(delay)
+        case .afterOneStep: (kind, step) = (.instant, 1)
+        case .at, .aligned, .never: kind = .instant
         }
-        if case .after(let delay) = schedule.start, case .instant = kind { kind = .delay(delay) }
+        follow(schedule.repetition, from: origin, step: step)
     }
 
     // Not inlined: few timings have a rare part, and the others' way stays short.
@@ -222,10 +223,11 @@ package struct Timing: ~Copyable {
     }
 
     /// Takes the deadlines of a repetition, of which the one of this step gets the next number.
+    @inline(__always)
     private mutating func follow(_ repetition: Repetition<UInt64>, from origin: UInt64, step: UInt64 = 0) {
         isExhausted = false
         switch repetition {
-        case .once: kind = .instant
+        case .once: break
         case .every(let period):
             kind = .every(period)
             if rare != nil { return follow(Grid(origin, Period(nanoseconds: period)), from: step) }
@@ -239,7 +241,7 @@ package struct Timing: ~Copyable {
             kind = .computed
             // The deadlines are instants, which no pause moves.
             rare?.frozenSince = .max
-        case .onDemand: (kind, isOnDemand) = (.instant, true)
+        case .onDemand: isOnDemand = true
         }
         if let rare { wait(for: origin, by: rare) } else { deadline = origin }
     }

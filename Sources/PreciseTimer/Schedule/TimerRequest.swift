@@ -25,7 +25,7 @@ struct TimerRequest {
     }
 
     /// The timing of the new timer.
-    var timing: Timing {
+    @inline(__always) var timing: Timing {
         Timing(
             burstLimit: missedTicks.limit,
             restartsLate: missedTicks == .delay,
