@@ -13,6 +13,8 @@ import Testing
     enum Scene: CaseIterable, Codable {
         case targetDiesAtOnce, targetDiesOtherwise, handlesAreDropped
         case errorsAreUnheard, errorsInTasksAreUnheard, errorOfAComputedTimerIsUnheard, errorsAreHeard
+        case ticksLeaveASpinningThread, ticksLeaveARealTimeThread, ticksLeaveAnOrdinaryThread
+        case ticksStayOnASpinningThread
         case slowInline, slowElsewhere, slowTwice
         case inlineHandlerAsksForMainActor, handlerOnAQueueAsksForMainActor, handlersOnMainActorAskForIt
     }
@@ -28,6 +30,8 @@ import Testing
                     + "handle, or schedule with a target"
             },
         .errorsAreUnheard: [unheard], .errorsInTasksAreUnheard: [unheard], .errorOfAComputedTimerIsUnheard: [unheard],
+        .ticksLeaveASpinningThread: (1...3).map { "A:\($0): \(leaves) spinning \(thread)" },
+        .ticksLeaveARealTimeThread: (1...3).map { "A:\($0): \(leaves) real-time \(thread)" },
         .slowInline: [
             "A:1: the handler of this timer (\"a\\nb\") ran for longer than 1 s, its period or the time that other "
                 + "timers may wait for its thread, in 3 calls, once for 3.2 s: do less in it, or let it run elsewhere "
@@ -44,6 +48,10 @@ import Testing
     private static let unheard =
         "A:1: the handler of this timer threw an error, which ended the timer, and nobody was told: Trouble(); pass "
         + "`onError:`, and the timer goes on, or `onEnd:`"
+    private static let leaves =
+        "the handler of this timer or its `onError` awaits, so it runs on the shared thread pool, and is later than the"
+    private static let thread =
+        "thread of its service; leave the `await` out, or await in a task that the handler makes"
     private static let longer =
         "for longer than its period, 1 s, in 3 calls, once for 3.2 s, so that deadlines pass without a tick;"
     private static let asksForMainActor =
@@ -131,6 +139,10 @@ extension HintTests.Scene {
             // The library itself hears of the end of such a timer.
             try await leaveErrorsUnheard(.computed { $0.advanced(by: .milliseconds(1)) }, on: .wall, virtual)
         case .errorsAreHeard: try await hearErrors(virtual, log)
+        case .ticksLeaveASpinningThread: try awaitTwice(on: TimerService(.hybrid))
+        case .ticksLeaveARealTimeThread: try awaitTwice(on: TimerService(.timerFD, thread: .realTime(priority: 10)))
+        case .ticksLeaveAnOrdinaryThread: try awaitTwice(on: TimerService(.timerFD))
+        case .ticksStayOnASpinningThread: try stay(on: TimerService(.hybrid))
         case .slowInline:
             try PreciseTimer.schedule(second, on: service, label: "a\nb", file: "A", line: 1, target: log) { _, _ in
                 virtual.advance(by: .milliseconds(3_200))
@@ -183,6 +195,47 @@ extension HintTests.Scene {
             // A handler whose thread is held up has written nothing yet.
             await timer.cancelAndWait()
         }
+    }
+
+    /// Timers that never tick, twice at each place, whose handler or `onError` awaits.
+    private func awaitTwice(on service: TimerService) throws {
+        let log = Log()
+        for _ in 1...2 {
+            try PreciseTimer.schedule(.onDemand, on: service, file: "A", line: 1, target: log) { _, _ in
+                await Task.yield()
+            }
+            try PreciseTimer.schedule(
+                .onDemand,
+                on: service,
+                file: "A",
+                line: 2,
+                target: log,
+                onError: { _, _ in await Task.yield() },
+                handler: { _, _ in throw Trouble() }
+            )
+            withExtendedLifetime(
+                try Debouncer(.zero, on: service, file: "A", line: 3, target: log) { _ in await Task.yield() }
+            ) {}
+        }
+    }
+
+    /// Timers that never tick, and whose handlers run in place, on a queue or on an actor.
+    private func stay(on service: TimerService) throws {
+        let log = Log()
+        try PreciseTimer.schedule(.onDemand, on: service, target: log) { _, _ in }
+        try PreciseTimer.schedule(.onDemand, on: service, target: log) { _, _ in throw Trouble() }
+        try PreciseTimer.schedule(
+            .onDemand,
+            on: service,
+            target: log,
+            onError: { @MainActor _, _ in },
+            handler: { _, _ in throw Trouble() }
+        )
+        try PreciseTimer.schedule(.onDemand, on: service, deliver: .queue(.global()), target: log) { _, _ in
+            throw Trouble()
+        }
+        try PreciseTimer.schedule(.onDemand, on: service, target: log) { @MainActor _, _ in await Task.yield() }
+        try PreciseTimer.schedule(.onDemand, on: service, target: log) { @MainActor _, _ in }
     }
 
     private func hearErrors(_ virtual: VirtualTime, _ log: Log) async throws {

@@ -165,7 +165,10 @@ extension TimerRequest {
         if isDebugBuild, destination.isPlain { handler = handler?.checked(site, label) }
         let record = Record(timing, destination, site, target: target, handler, label: label, onEnd: onEnd)
         if let onError { record.needRare().onError = onError }
-        return try service.core.register(record, resolved, computedBy: schedule.rule, service)
+        let timer = try service.core.register(record, resolved, computedBy: schedule.rule, service)
+        // The record belongs to the service now.
+        if isDebugBuild { service.core.warnIfTicksLeaveThread(for: destination, site) }
+        return timer
     }
 
     /// The same with a handler that is called in place. Few timers have an `onError`.
@@ -213,6 +216,16 @@ extension TimerRequest {
         let tasks = TaskDestination(handler.isolation)
         let handler = Handler(inTask: handler, onError: onError)
         return try start(schedule, .task(tasks), target: target, handler, on: service, label, onEnd)
+    }
+}
+
+extension ServiceCore {
+    /// Warns if a timer's handler runs on the shared thread pool, although its service has a thread that is made to be
+    /// on time. For debug builds.
+    fileprivate func warnIfTicksLeaveThread(for destination: Destination, _ site: CallSite) {
+        guard case .task(let tasks) = destination, tasks.isOnThreadPool else { return }
+        let (isRealTime, spins) = (setup.asksForRealTime, (alarm as? TimerFDAlarm)?.spinner != nil)
+        if isRealTime || spins { TimerWarning.leftThread.write(at: site, isRealTime ? "real-time" : "spinning") }
     }
 }
 

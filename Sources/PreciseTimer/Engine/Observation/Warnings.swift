@@ -19,6 +19,11 @@ final class TimerWarning: Sendable {
         "the handler of this timer threw an error, which ended the timer, and nobody was told: \(error); pass "
             + "`onError:`, and the timer goes on, or `onEnd:`"
     }
+    /// A thread that is made to be on time has its ticks delivered elsewhere.
+    static let leftThread = TimerWarning { thread in
+        "the handler of this timer or its `onError` awaits, so it runs on the shared thread pool, and is later than "
+            + "the \(thread) thread of its service; leave the `await` out, or await in a task that the handler makes"
+    }
 
     private let text: @Sendable (_ detail: String) -> String
     private let sites = Lock(Set<CallSite>())
@@ -26,8 +31,9 @@ final class TimerWarning: Sendable {
     private init(_ text: @escaping @Sendable (String) -> String) { self.text = text }
 
     /// Writes it, unless it was written before.
-    func write(for record: Record, _ detail: String = "") {
-        let site = record.user.site
+    func write(for record: Record, _ detail: String = "") { write(at: record.user.site, detail) }
+
+    func write(at site: CallSite, _ detail: String = "") {
         let isNew = sites.withLock(inForkedChild: false) { $0.count < 16 && $0.insert(site).inserted }
         if isNew { StandardError.writeLine(site.message(text(detail))) }
     }

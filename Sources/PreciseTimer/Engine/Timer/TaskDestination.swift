@@ -29,6 +29,9 @@ final class TaskDestination: Sendable {
     /// The destination of a handler that is isolated to this actor, or to no actor.
     convenience init(_ actor: (any Actor)?) { self.init(actor.map(Isolation.actor) ?? .none) }
 
+    /// Whether the handler runs on the shared thread pool.
+    var isOnThreadPool: Bool { if case .none = isolation { true } else { false } }
+
     /// Sends a hop on its way.
     func send(_ hop: Hop) {
         let task = task(for: hop)
