@@ -70,7 +70,7 @@ import TimerKernel
         Issue.record("the timer is not due")
         return
     }
-    record.await(wait)
+    record.letWait(wait)
     _ = world.state.stop(epoch: nil, answering: error)
     let delivered = DeliveredTick(tick, lateness: 0)
     _ = world.state.step(1, at: woke, after: .call(record, tick), delivered, by: runner)

@@ -208,7 +208,7 @@ extension SmallWorld {
 
     private func awaitReturn(_ record: Record, by thread: Int) {
         let wait = HandlerWait()
-        TaskDelivery.$current.withValue(Self.identities[thread]) { record.await(wait) }
+        TaskDelivery.$current.withValue(Self.identities[thread]) { record.letWait(wait) }
         waits[thread] = wait
         threads[thread].append(.waited(timer(of: record).number))
     }

@@ -92,7 +92,7 @@ extension ServiceCore {
         let teardown = locked(inForkedChild: nil) { $0.stop(epoch: epoch, answering: error) }
         // No handler begins any more. After the timers have ended, a handler could return unseen, and its thread could
         // still be finalizing its timer.
-        if let wait { eachRunningTimer { $0.await(wait) } }
+        if let wait { eachRunningTimer { $0.letWait(wait) } }
         guard let teardown else { return false }
         perform(teardown)
         // A callback may fork, and its child comes here, too.

@@ -116,7 +116,7 @@ final class ServiceCore: @unchecked Sendable {
     @discardableResult func end(_ record: Record, _ ending: TimerEnding, _ wait: HandlerWait? = nil) -> Bool {
         let endsNow = decide(inForkedChild: false) { state in
             let endsNow = state.end(record, ending)
-            if let wait { record.await(wait) }
+            if let wait { record.letWait(wait) }
             return endsNow
         }
         // Read without the lock: no reader reports a released target any more.
@@ -155,7 +155,7 @@ final class ServiceCore: @unchecked Sendable {
         isDone { state in
             guard !record.user.isOrphan, let now = state.now else { return nil }
             let order = state.scheduler.finish(record, at: now.nanoseconds)
-            if order != nil { record.await(wait) }
+            if order != nil { record.letWait(wait) }
             return order
         }
     }

@@ -175,7 +175,7 @@ extension Record {
     }
 
     /// Lets a caller wait until nothing remains and the timer was finalized.
-    func await(_ wait: HandlerWait) {
+    func letWait(_ wait: HandlerWait) {
         if remainder == nil { return }
         needRare().waits.append(wait)
         wait.expectReturn()
