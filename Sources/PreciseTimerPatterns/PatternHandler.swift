@@ -4,11 +4,11 @@ internal import PreciseTimer
 struct PatternHandler<Value: Sendable>: Sendable {
     /// Where it is called, if it is called in place.
     var place = PreciseTimer.Delivery.inline
-    /// It, if it can be called in place.
+    /// The handler, if it can be called in place.
     var plain: (@Sendable (Value) -> Void)?
     /// The actor on which a task calls it; nil for the shared thread pool. A target that is the actor is not retained.
     let actor: @Sendable () -> (any Actor)?
-    /// It, as it is called in a task.
+    /// The handler, as a task calls it.
     let inTask: @Sendable (isolated (any Actor)?, Value) async -> Void
 
     /// What schedules the timers on demand of a pattern, for a target each. Made once for all of them, so that they

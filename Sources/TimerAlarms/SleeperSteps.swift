@@ -84,7 +84,7 @@ extension SleeperSteps {
         return try sleepAndSpin(until: next, from: now, measures: choice == .measureSleep, &gaps, fire)
     }
 
-    /// Does not sleep. The budget of short gaps pays for that, and the spinner's does not.
+    /// Reads the clock until a deadline. The budget of short gaps pays for it, not the spinner's.
     private func stayAwake(
         until next: UInt64,
         from now: UInt64,

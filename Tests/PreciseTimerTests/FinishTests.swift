@@ -144,7 +144,7 @@ import Testing
         await isRunning.pass()
         let finishing = begin(timer)
         mayReturn.open()
-        #expect(
+        try #require(
             await soon {
                 scene.virtual.advanceWithoutSettling(by: .zero)
                 return timer.hasEnded

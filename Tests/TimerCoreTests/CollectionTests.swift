@@ -105,6 +105,26 @@ struct TimerListTests {
         }
     }
 
+    /// The same of a group.
+    @Test(arguments: [(1, 0), (2, 0), (4, 0), (3, 2)] as [(Int, Int)])
+    func markedTimersOfAGroupMayBeRemovedInAnyOrder(marked: Int, others: Int) {
+        for order in orders(of: Array(0..<marked)) {
+            var group = TimerGroup()
+            let timers = (0..<marked + others).map { _ in TimerRecord() }
+            for timer in timers[..<marked] { group.append(timer, at: 0) }
+            group.markAll()
+            for timer in timers[marked...] { group.append(timer, at: 0) }
+            var areRight = true
+            for (removed, number) in order.enumerated() {
+                group.remove(timers[number])
+                areRight = areRight && (0..<group.count).allSatisfy { group[$0].position == $0 }
+                let areMarked = order[(removed + 1)...].allSatisfy { timers[$0].position < group.mark }
+                areRight = areRight && areMarked && group.mark == marked - removed - 1
+            }
+            #expect(areRight && group.count == others, "\(order)")
+        }
+    }
+
     private func orders(of numbers: [Int]) -> [[Int]] {
         if numbers.isEmpty { return [[]] }
         return numbers.flatMap { first in orders(of: numbers.filter { $0 != first }).map { [first] + $0 } }

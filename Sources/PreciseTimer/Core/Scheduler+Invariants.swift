@@ -4,7 +4,7 @@ extension Scheduler {
     /// nil. O(n).
     package var brokenInvariant: String? {
         if let broken = waiting.brokenInvariant { return broken }
-        // The last instant of a timer with an extra tick was now when it was deferred.
+        // The alarm of deferred timers fires at once: it only has to be set.
         let isLate = armed > waiting.first?.nanoseconds ?? .max || hasDeferred && armed == .max
         if round == nil, timers.closing == 0, isLate { return "the alarm is set too late" }
         var queued = 0

@@ -10,8 +10,8 @@
 ///
 /// The caller reads the clock and sets the alarm. Each method that can make the earliest wake time earlier returns an
 /// ``AlarmOrder``, which the caller must carry out before it calls the scheduler again. There are no orders between
-/// ``beginRound(at:)`` and ``endRound()``: an alarm does not fire again before the caller has handled its last firing.
-/// No method does more than a ``batch`` of steps of O(log n).
+/// ``beginRound(at:)`` and ``endRound(at:)``: an alarm does not fire again before the caller has handled its last
+/// firing. No method does more than a ``batch`` of steps of O(log n).
 ///
 /// One queue has the timers in the order of their last instants, and the alarm is set to the first of these (a soft and
 /// a hard expiry, as in Linux's hrtimers). A round takes the first timer while that one's deadline has passed. It stops

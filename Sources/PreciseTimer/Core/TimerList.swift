@@ -60,7 +60,8 @@
 }
 
 /// Timers outside the queue, in no particular order: those that wait for the next round, or those that are in their
-/// handlers, also if they have ended meanwhile. They are not retained: another one holds them.
+/// handlers, also if they have ended meanwhile. They are not retained: the list holds them, or the code that calls the
+/// handler. Only the instants of running timers are read, and only the deferred ones are marked.
 ///
 /// The group may change while a caller iterates from its end to its beginning, as with ``TimerList``.
 struct TimerGroup: ~Copyable {
@@ -97,7 +98,8 @@ struct TimerGroup: ~Copyable {
             move(Int(mark), to: hole)
             hole = Int(mark)
         }
-        move(elements.count - 1, to: hole)
+        // A timer that was moved already is not moved again.
+        if hole != elements.count - 1 { move(elements.count - 1, to: hole) }
         elements.removeLast()
         timer.position = -1
     }

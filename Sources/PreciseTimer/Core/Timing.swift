@@ -40,7 +40,7 @@ package struct Timing: ~Copyable {
     private enum Kind {
         /// Nothing follows: it is an instant, or there is none yet.
         case instant
-        /// Nothing follows: it came this long after the start.
+        /// Nothing follows: the deadline is this long after the start.
         case delay(UInt64)
         /// A deadline at each step of a period.
         case every(UInt64)
@@ -218,7 +218,7 @@ package struct Timing: ~Copyable {
         }
         if modifiers.jitter > 0 { rare.random = SeededGenerator(seed: random.next()) }
         (rare.modifiers, rare.remaining, rare.end) = (modifiers, modifiers.count, end)
-        (rare.extra, rare.burst) = (.max, 0)
+        (rare.extra, rare.burst, rare.grid) = (.max, 0, nil)
         return origin
     }
 
@@ -359,7 +359,7 @@ package struct Timing: ~Copyable {
         // The last tick stands for the extra one, too.
         if rare.finished != nil { rare.extra = .max }
         rare.burst += 1
-        let grid = period == nil ? nil : rare.grid
+        let grid = rare.grid
         var (missed, latest) = (UInt64(0), due)
         if let grid, isTheRest {
             let step = grid.latestStep(at: max(due - rare.offset, rare.end <= now ? rare.end : now - rare.offset))
@@ -430,7 +430,7 @@ package struct Timing: ~Copyable {
         let rare = needRare()
         if rare.finished != nil { return }
         (rare.finished, rare.end, rare.burstLimit, isOnDemand) = (now, min(rare.end, now), 1, false)
-        // The tick comes at once, also with a tolerance.
+        // An extra tick has no tolerance, so the last tick comes at once. One for a passed deadline replaces it.
         askForExtra(at: now)
         if deadline <= now { return }
         // A deadline that is being computed may have passed.

@@ -60,9 +60,11 @@ extension PreciseTimer {
     @discardableResult public func finish(within limit: Duration? = nil) async throws(TimerError) -> Bool {
         let wait = HandlerWait()
         let hasLastTick = core.finish(record, wait)
+        // A paused timer is cancelled; that of a timer that had ended may be in its handler.
         if !hasLastTick { core.end(record, .cancelled, wait) }
         try await wait.untilOver(for: [(core, record)], within: limit)
-        // Another call, or the release of the target, may have ended it before its last tick.
+        // Another call, or the release of the target, may have ended it before its last tick. Inside the handler, that
+        // tick will come.
         return hasLastTick && [.scheduled, .ended(.completed)].contains(state)
     }
 }
@@ -73,7 +75,8 @@ extension TimerBag {
     /// of that handler's timer, and no target keeps it, the running tick is its last.
     ///
     /// - Parameter limit: how long to wait for all of them, in real time; nil for as long as it takes.
-    /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit.
+    /// - Throws: `TimerError` that names the timers whose handler has not returned within the limit or, if no handler
+    ///   runs, those whose last tick has not come.
     public func finishAll(within limit: Duration? = nil) async throws(TimerError) {
         try await Self.end(removeAll(), lastTick: true, within: limit)
     }
@@ -141,7 +144,7 @@ extension TimerService {
 }
 
 extension ServiceCore {
-    /// What remains of a timer that ends, besides what the caller is inside of; nil if nothing does.
+    /// What the caller must still wait for, until a timer that ends is over; nil for nothing.
     fileprivate func remainder(of record: Record) -> Record.Remainder? {
         locked(inForkedChild: nil) { _ in record.remainder }
     }

@@ -54,7 +54,7 @@ public final class PreciseTimer: Sendable {
     /// - Parameter kept: what the pause keeps. With ``PauseKeeping/grid``, deadlines stay where they are, and those
     ///   that pass are late when the timer is resumed: for ticks that must stay on whole seconds, or in step with
     ///   others.
-    /// - Returns: whether this call paused it; false if it is already paused or has ended.
+    /// - Returns: whether this call paused it; false if it is already paused, has ended or was finished.
     @discardableResult
     public func pause(keeping kept: PauseKeeping = .remaining) -> Bool { core.pause(record, keeping: kept) }
 
@@ -69,7 +69,7 @@ public final class PreciseTimer: Sendable {
     /// alignment or a spread is not kept. A paused timer stays paused.
     ///
     /// For a time-out: `timeout.restart()` postpones it by its own length, and throws nothing. Returns false if the
-    /// timer has ended, or if its schedule is an instant, rests without ever having had a deadline, or is computed.
+    /// timer has ended or was finished, or if its schedule is an instant, an unset `.onDemand`, or computed.
     /// Otherwise like ``reschedule(_:)``.
     @discardableResult public func restart() -> Bool { core.restart(record) }
 
@@ -114,8 +114,9 @@ public final class PreciseTimer: Sendable {
         try core.reschedule(record, resolved, keepsPhase: true)
     }
 
-    /// Asks for one extra tick, as soon as possible and through the normal path. The grid does not move. Returns
-    /// false if the timer has ended, or if ``finish(within:)`` or the like has asked for its last tick.
+    /// Asks for one extra tick, as soon as possible and through the normal path. The grid does not move. Returns false
+    /// if the timer has ended, or if ``finish(within:)`` or ``TimerBag/finishAll(within:)`` has asked for its last
+    /// tick.
     ///
     /// The extra tick has the instant of this call as its deadline, the index of the next deadline, and a `missed` of
     /// 0. Calls made before it begins collapse into one extra tick, at the earliest of their instants. A paused timer
@@ -180,7 +181,7 @@ extension PreciseTimer {
 
     /// Why a timer ended. Every timer ends once, for one reason.
     @nonexhaustive public enum EndReason: Sendable {
-        /// Its last deadline has been delivered. A timer on demand never ends like this.
+        /// Its last tick was delivered. A timer on demand ends like this only after ``PreciseTimer/finish(within:)``.
         case completed
         /// ``PreciseTimer/cancel()`` was called.
         case cancelled

@@ -5,7 +5,7 @@ internal import TimerKernel
 ///
 /// The handler is never called twice at once, wherever it runs. The timer does not retain the target. It ends if the
 /// target or this object is released, or if it is in a bag that ends. After that, after its service was shut down, and
-/// in a forked child, this object does nothing; nor for a call in or after the last tick of a timer that is finished.
+/// in a forked child, this object does nothing. It also ignores calls in and after the last tick of a finished timer.
 /// All members may be used from any thread, and from inside the handler.
 ///
 /// It is `@unchecked Sendable` because it has subclasses. They have no state, and its own is constant, or has a lock.
@@ -168,12 +168,13 @@ public class CallLimiter: @unchecked Sendable {
         // It may have ended since the tick came due, on the actor that the tick has just reached.
         guard let timer, !timer.hasEnded else { return false }
         // The last tick of a timer that is finished lets all calls through that wait.
+        // `cancel()` takes the waiting call, and says whether there was one.
         if tick.isExtra { return cancel() }
         let now = service?.now ?? tick.delivered
         let (calls, next) = state.withLock { ($0.limit.tick(at: now), $0.limit.deadline) }
         guard let next else { return calls }
         if set(timer, next) || timer.hasEnded { return calls }
-        // This is the last tick of a timer that is being finished: see above.
+        // This is the last tick of a finished timer: see above.
         return cancel() || calls
     }
 

@@ -40,8 +40,8 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         /// timer is asked whether it was set again, so that a thread that sets it again, and then does not find this
         /// set, came first.
         let expiring = Atomic<UInt64>(0)
-        /// Whether it has waited after a standstill, and was not refreshed since: an extra tick lets it pass then. That
-        /// of a timer that is finished does not.
+        /// Whether it has waited after a standstill, and was not refreshed since. Then the extra tick of the end of the
+        /// wait lets it pass; one of `finish()` does not.
         let hasWaited = Atomic(false)
 
         init(_ key: Key, _ owner: IdleTimeouts) {
@@ -141,9 +141,8 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
         self.init((service, tolerance, label, file, line), target, handler)
     }
 
-    /// Time-outs for an actor, to which the handler is isolated, and awaits: `{ server, id in await server.close(id)
-    /// }`. One that awaits nothing says `async`: `{ server, id async in server.close(id) }`. Otherwise like the first
-    /// form.
+    /// Time-outs for an actor. The handler is isolated to it, and awaits: `{ server, id in await server.close(id) }`.
+    /// One that awaits nothing says `async`: `{ server, id async in server.close(id) }`. Otherwise like the first form.
     public convenience init<Target: Actor>(
         on service: TimerService = .default,
         tolerance: Duration = .zero,
@@ -272,7 +271,7 @@ public final class IdleTimeouts<Key: Hashable & Sendable>: Sendable {
     /// Called when the tick of an entry is delivered. Removes the entry, and returns true, unless it was cancelled or
     /// refreshed since its tick was due, it waits, or its timer has ended, with its service or a bag.
     private func expire(_ entry: Entry, _ tick: PreciseTimer.Tick) -> Bool {
-        if tick.isExtra, !entry.hasWaited.load(ordering: .relaxed) { return false }
+        if tick.isExtra, !entry.hasWaited.exchange(false, ordering: .relaxed) { return false }
         let (waits, delay) = (mayWait && !tick.isExtra, tick.lateness - options.tolerance)
         var beginsWait = false
         let expired: Slot? = state.withLock(inForkedChild: nil) { state in

@@ -65,7 +65,7 @@ package final class DeadlineRule: Sendable {
         return next.nanoseconds
     }
 
-    /// A clock that was set back by this much, in nanoseconds, or by less repeats no deadline: a minute.
+    /// How far a clock may be set back, in nanoseconds, without repeating a deadline: a minute.
     private static var longestCorrection: UInt64 { 60_000_000_000 }
 
     /// The first deadline after an instant. A clock that was corrected, and is before the latest deadline that had a

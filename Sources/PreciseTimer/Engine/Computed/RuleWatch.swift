@@ -1,6 +1,6 @@
 internal import TimerKernel
 
-/// Has the deadlines of a service's computed schedules computed anew when the wall clock was set, and about once a
+/// Recomputes the deadlines of a service's computed schedules when the wall clock was set, and about once a
 /// minute, because the time zone may have changed. It has one thread while the service has such timers.
 final class RuleWatch: Sendable {
     private struct Watched { weak var record: Record? }

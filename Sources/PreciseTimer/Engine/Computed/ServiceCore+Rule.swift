@@ -1,8 +1,8 @@
 internal import TimerKernel
 
 /// Timers whose deadlines a rule computes: each before the handler of the former one is called, and anew when the wall
-/// clock was set. The rule is the user's code, so it is asked without the lock. Each of these methods notes the number
-/// of ``ServiceState/clockChecks`` before it asks, and calls ``recompute(_:since:)`` when it has the answer.
+/// clock was set. The rule is the user's code, so it is asked without the lock. Each method that asks it notes the
+/// number of ``ServiceState/clockChecks`` before it asks, and calls ``recompute(_:since:)`` when it has the answer.
 extension ServiceCore {
     /// What a rule is asked in a delivery.
     private struct Question {
@@ -83,9 +83,9 @@ extension ServiceCore {
         return Expiration(index: expiration.index, deadline: oldest, span: span, missed: missed)
     }
 
-    /// Computes the next deadline anew if the clock was checked since the given number of checks, and again if it was
-    /// checked meanwhile. A deadline that has passed stays: its tick is due. So does that of a timer that takes no
-    /// orders: its last tick was decided on.
+    /// Computes the next deadline anew if the clock was checked since the given number of checks, or just now if that
+    /// is nil, and again if it was checked meanwhile. A deadline that has passed stays: its tick is due. So does that
+    /// of a timer that takes no orders: its last tick was decided on.
     func recompute(_ record: Record, since checks: Int?) {
         typealias Known = (rule: DeadlineRule, deadline: UInt64, latest: UInt64, sequence: UInt64)
         var seen = checks

@@ -8,7 +8,7 @@ internal import TimerKernel
 final class Observer {
     /// The statistics of the service, while they are collected.
     var counts: TickCounts?
-    /// How many timers that go on have statistics of their own.
+    /// How many timers that go on, or are in their last handler, have statistics of their own.
     var countedTimers = 0
     /// The call sites whose handlers were slow.
     var slowSites: [SlowSite] = []
@@ -65,7 +65,7 @@ final class Observer {
         count(record, delivered, isAfterStep: isAfterStep, time: time, isAlone)
     }
 
-    /// Counts a tick of the service.
+    /// Counts a tick of the service, and notes a slow handler.
     @inline(__always) private func count(
         _ record: Record,
         _ delivered: DeliveredTick,

@@ -150,7 +150,8 @@ final class ServiceCore: @unchecked Sendable {
         isDone { state in state.now.flatMap { state.scheduler.restart(record, at: $0.nanoseconds) } }
     }
 
-    /// Lets a timer end after one more tick, and a caller wait for that. Returns false if it is paused or had ended.
+    /// Lets a timer end after one more tick, and a caller wait for that. Returns false if it is paused or has ended,
+    /// or if its service does not run.
     func finish(_ record: Record, _ wait: HandlerWait) -> Bool {
         isDone { state in
             guard !record.user.isOrphan, let now = state.now else { return nil }

@@ -1,25 +1,25 @@
 internal import Dispatch
 internal import TimerKernel
 
-/// One caller's wait for the handlers of any number of timers to return.
+/// One caller's wait until any number of timers are over.
 ///
-/// A timer counts from ``expectReturn()`` until ``handlerReturned()``. The caller's own wait begins after all of its
+/// A timer counts from ``expectEnd()`` until ``timerIsOver()``. The caller's own wait begins after all of its
 /// timers were counted.
 final class HandlerWait: Sendable {
     private struct State {
         /// How many timers have a handler that has not returned, or a last tick that has not come.
         var pending = 0
-        /// Lets the caller go on, while it waits. Tells whether all handlers have returned.
+        /// Lets the caller go on, while it waits. Tells whether all timers are over.
         var resume: (@Sendable (Bool) -> Void)?
     }
 
     private let state = Lock(State())
 
     /// Counts one more timer.
-    func expectReturn() { state.withLock { $0.pending += 1 } }
+    func expectEnd() { state.withLock { $0.pending += 1 } }
 
-    /// The last handler of a timer has returned, and the timer was finalized. Called without a lock.
-    func handlerReturned() {
+    /// A timer was finalized. Called without a lock.
+    func timerIsOver() {
         let resume: (@Sendable (Bool) -> Void)? = state.withLock(inForkedChild: nil) { state in
             state.pending -= 1
             return state.pending == 0 ? state.resume.take() : nil
@@ -27,16 +27,16 @@ final class HandlerWait: Sendable {
         resume?(true)
     }
 
-    /// Whether there is a handler to wait for.
+    /// Whether there is a timer to wait for.
     var isNeeded: Bool { state.withLock { $0.pending > 0 } }
 
-    /// Waits for all handlers. Blocks the thread.
+    /// Waits for all timers. Blocks the thread.
     func blockUntilOver() {
         let semaphore = DispatchSemaphore(value: 0)
         if begins({ _ in semaphore.signal() }) { semaphore.wait() }
     }
 
-    /// Waits for all handlers, up to `limit` of real time; nil for as long as it takes. Returns false on time-out.
+    /// Waits for all timers, up to `limit` of real time; nil for as long as it takes. Returns false on time-out.
     @discardableResult func untilOver(within limit: Duration? = nil) async -> Bool {
         var timeOut: (any DispatchSourceTimer)?
         // A cancelled source is released at once. A block for later would stay until its time.

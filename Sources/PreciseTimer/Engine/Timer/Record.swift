@@ -160,14 +160,14 @@ extension Record {
             rare.onEnd = nil
             if let endReason { onEnd(endReason) }
         }
-        for wait in rare.waits { wait.handlerReturned() }
+        for wait in rare.waits { wait.timerIsOver() }
         rare.waits = []
     }
 
-    /// What a caller that ends a timer must wait for.
+    /// What a caller that ends the timer may have to wait for.
     enum Remainder { case handler, lastTick }
 
-    /// What remains of the timer besides what the caller is inside of; nil if nothing does.
+    /// What the caller must still wait for; nil for nothing. It does not wait for a handler that it is inside of.
     var remainder: Remainder? {
         if user.runner.isCaller { return nil }
         if user.runner != .nobody { return .handler }
@@ -178,7 +178,7 @@ extension Record {
     func letWait(_ wait: HandlerWait) {
         if remainder == nil { return }
         needRare().waits.append(wait)
-        wait.expectReturn()
+        wait.expectEnd()
     }
 
     /// The running handler's task; nil if there is no such task, or if the caller is in it: a handler that ends its own
