@@ -176,8 +176,11 @@ extension HandlerWait {
         within limit: Duration?
     ) async throws(TimerError) {
         if await untilOver(within: limit) { return }
-        let pending = timers.filter { $0.core.remainder(of: $0.record) == .lastTick }
-        for (core, record) in timers { core.end(record, .cancelled) }
+        let pending = timers.filter { core, record in
+            let isPending = core.remainder(of: record) == .lastTick
+            // A last tick that comes meanwhile is not missing.
+            return core.end(record, .cancelled) && isPending
+        }
         let running = timers.filter { $0.core.remainder(of: $0.record) == .handler }
         let (late, code, what) =
             running.isEmpty

@@ -129,9 +129,9 @@ extension ServiceCore {
                 let record = state.scheduler[position].record
                 activity.changes &+= 1 &+ record.user.ticks
                 if case .mailbox(let mailbox) = record.user.destination {
-                    let (isAwaited, isWoken) = mailbox.isAwaited
-                    activity.hops += isWoken ? 1 : 0
-                    activity.tasks += record.isInDelivery || !isAwaited ? 1 : 0
+                    let consumer = mailbox.consumer
+                    activity.hops += consumer.isWoken ? 1 : 0
+                    activity.tasks += record.isInDelivery || !consumer.isWaiting ? 1 : 0
                 } else if record.isInDelivery {
                     if record.user.runner.isTask { activity.tasks += 1 } else { activity.hops += 1 }
                 }

@@ -52,7 +52,7 @@ final class TickMailbox: Sendable {
     }
 
     /// Whether a task waits for a tick, and whether it was woken and will take one.
-    var isAwaited: (Bool, isWoken: Bool) { state.withLock { ($0.waiting != nil, $0.isWoken) } }
+    var consumer: (isWaiting: Bool, isWoken: Bool) { state.withLock { ($0.waiting != nil, $0.isWoken) } }
 
     /// Why the timer ended.
     var ending: PreciseTimer.EndReason? { state.withLock { $0.ending } }
