@@ -159,7 +159,7 @@ extension Model {
             timers[id]?.isInDelivery = false
             guard let timer = timers[id], !timer.hasEnded else { continue }
             // A rescheduled timer starts anew in the next round.
-            if timer.order == order, timer.mayCatchUp, !timer.isPaused, let next = timer.next, next <= woke {
+            if timer.order == order, timer.mayCatchUp, !timer.isPaused, let next = timer.onGrid, next <= woke {
                 seen.insert("again")
                 continue
             }

@@ -53,7 +53,7 @@ struct ModelTimer {
     /// Whether its latest schedule has had its last tick.
     var isSpent: Bool { ticksOfSchedule == grid.limit }
 
-    private var onGrid: UInt64? { awaitsReturn || isSpent ? nil : grid.deadline(step) }
+    var onGrid: UInt64? { awaitsReturn || isSpent ? nil : grid.deadline(step) }
 
     /// The next deadline, `.max` for never; nil if no tick remains, or if the running handler decides it.
     var next: UInt64? { [onGrid, extra].compactMap { $0 }.min() }

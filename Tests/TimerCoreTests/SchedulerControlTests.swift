@@ -34,6 +34,26 @@ final class SchedulerControlTests {
         #expect(scheduler.finish(paused, at: 9) == nil, "not while it is paused")
     }
 
+    /// It was asked for an extra tick before its deadline, and finished afterwards. A timer before it must wait.
+    @Test func theLastTickIsOneAndComesAtOnceAlsoAfterAnExtraOneWasAskedFor() {
+        _ = scheduler.add(every(1_000, from: 1_000))
+        let timer = scheduler.add(once(at: 300), tolerance: 5_000).timer
+        #expect(scheduler.pause(timer) && scheduler.fire(timer, at: 100) == .leave)
+        #expect(scheduler.resume(timer, at: 400) == .set(100) && scheduler.finish(timer, at: 400) == .leave)
+        let last = Firing(ticks: [Ticked(timer, 0, 300)], completed: [timer], alarm: .set(1_000))
+        #expect(scheduler.firing(at: 400) == last)
+    }
+
+    @Test func aTimerThatCatchesUpAndFiresItselfTicksInTheNextRound() {
+        let timer = scheduler.add(every(10, from: 10), policy: .catchUp(limit: 9)).timer
+        let other = scheduler.add(every(10, from: 10)).timer
+        let firing = scheduler.firing(at: 20) { scheduler, ticked in
+            if ticked.timer == timer { _ = scheduler.fire(timer, at: 20) }
+        }
+        let ticks = [Ticked(timer, 0, 10), Ticked(other, 0, 10, latest: 20, missed: 1), Ticked(timer, 1, 20)]
+        #expect(firing.ticks == ticks && scheduler.firing(at: 20).ticks == [Ticked(timer, 2, 20, isExtra: true)])
+    }
+
     /// Whatever the clock shows by then.
     @Test(arguments: [(40, 40), (150, 100)] as [(now: UInt64, alarm: UInt64)])
     func theAlarmFiresAtOnceForADeferredTimer(clock: (now: UInt64, alarm: UInt64)) {

@@ -58,7 +58,7 @@ package struct Timing: ~Copyable {
     private var index: UInt64 = 0
     private var rare: Rare?
     /// How late a tick may be on purpose, in nanoseconds.
-    private let tolerance: UInt64
+    private var tolerance: UInt64
     private var kind = Kind.instant
     /// There is no further deadline, or none yet: the handler's return, or a computation, brings it.
     private var isExhausted = false
@@ -351,12 +351,12 @@ package struct Timing: ~Copyable {
         let now = max(now, rare.finished ?? 0)
         let due = deadline
         let isDue = due <= now && due != .max
-        if isExtraDue, !isDue || due > rare.asked {
+        // The last tick stands for an extra one, too.
+        if isExtraDue, !isDue || due > rare.asked && rare.finished == nil {
             rare.extra = .max
             return Expiration(index: index, deadline: rare.asked, isExtra: true)
         }
         guard isDue else { return nil }
-        // The last tick stands for the extra one, too.
         if rare.finished != nil { rare.extra = .max }
         rare.burst += 1
         let grid = rare.grid
@@ -383,11 +383,11 @@ package struct Timing: ~Copyable {
         return tick
     }
 
-    /// Whether the timer must deliver another late deadline that had passed at an instant. If not, the burst ends.
+    /// Whether the timer must deliver another late deadline that had passed at an instant. If not, the burst ends. An
+    /// extra tick is none.
     package mutating func catchesUp(at instant: UInt64) -> Bool {
         guard let rare, rare.burst > 0 else { return false }
-        let next = nextDeadline
-        if rare.burst < rare.burstLimit, !isPaused, next <= instant, next != .max { return true }
+        if rare.burst < rare.burstLimit, !isPaused, deadline <= instant, deadline != .max { return true }
         stopCatchingUp()
         return false
     }

@@ -141,7 +141,7 @@ final class SmallTimer {
     /// A delivery ends whose tick was decided on as of an instant.
     func finish(decidedAt instant: UInt64, now: UInt64) {
         if plan.isFixedDelay, next == nil, ticksLeft > 0, index > 0 { next = now + plan.period }
-        let catchesUp = burst < plan.burstLimit && !isFrozen && !record.hasEnded && due.map { $0 <= instant } ?? false
+        let catchesUp = burst < plan.burstLimit && !isFrozen && !record.hasEnded && next.map { $0 <= instant } ?? false
         if !catchesUp { burst = 0 }
     }
 
