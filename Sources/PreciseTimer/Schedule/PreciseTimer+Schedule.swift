@@ -210,8 +210,8 @@ extension PreciseTimer {
         case skip
         /// One tick for each deadline, one after the other, up to `limit` late ticks until the timer has caught up. The
         /// last of them counts the rest in its ``Tick/missed``. Besides the first tick of each timer, a round has up to
-        /// 64 of them. After those, timers that catch up wait for the next round, and the others get their turn. A limit
-        /// below 1 is refused.
+        /// 64 of them. After those, timers that catch up wait for the next round, and the others get their turn. A
+        /// limit below 1 is refused.
         case catchUp(limit: Int)
         /// One tick with the oldest deadline, which counts the later ones. The grid restarts at the late tick, so the
         /// next tick is a whole period later.
