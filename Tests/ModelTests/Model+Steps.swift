@@ -59,7 +59,7 @@ extension Model {
         change(&timer, now)
         timers[id] = timer
         queue(id, keepsTurn: keepsTurn)
-        setAlarm()
+        setAlarm(for: id)
         expect(.returned(true))
     }
 
@@ -88,7 +88,7 @@ extension Model {
         )
         pending.append(plan.id)
         queue(plan.id)
-        setAlarm()
+        setAlarm(for: plan.id)
         expect(.done)
     }
 
@@ -99,7 +99,7 @@ extension Model {
         let order = takeOrder()
         timers[id]?.reschedule(rule, at: now, order: order)
         queue(id)
-        setAlarm()
+        setAlarm(for: id)
         expect(.done)
     }
 

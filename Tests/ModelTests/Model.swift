@@ -157,13 +157,22 @@ extension Model {
 
     private var firstInstant: UInt64? { waiting.compactMap(\.lastInstant).min() }
 
-    /// Sets the alarm if the earliest deadline may have become earlier; a round does this at its end.
-    mutating func setAlarm(afterRoundAt round: UInt64? = nil) {
-        var next = firstInstant
-        if let round, hasDeferred {
-            next = waiting.filter { !$0.isDeferred }.compactMap(\.lastInstant).reduce(min(round, now), min)
+    /// Sets the alarm after a request for a timer, if that must tick before it fires.
+    mutating func setAlarm(for id: Int) {
+        guard let timer = timers[id], timer.isWaiting, timer.next ?? .max != .max, let next = timer.lastInstant else {
+            return
         }
-        guard !isFiring, let next, next < armed ?? .max else { return }
+        setAlarm(to: next)
+    }
+
+    /// Sets the alarm after a round. For timers that wait for the next one, it fires at once.
+    mutating func setAlarm(afterRoundAt round: UInt64) {
+        let others = waiting.filter { !$0.isDeferred }.compactMap(\.lastInstant)
+        if let next = (hasDeferred ? others + [min(round, now)] : others).min() { setAlarm(to: next) }
+    }
+
+    private mutating func setAlarm(to next: UInt64) {
+        if isFiring || next >= armed ?? .max { return }
         (armed, stepsSinceArmed) = (next, 0)
     }
 }
