@@ -141,40 +141,34 @@ if libraryOnly == nil {
 // The instrument, and those that test it or need it. Only programs need another package, and a user gets no program.
 if libraryOnly == nil {
     let arguments = product("ArgumentParser", "swift-argument-parser", if: "Instrument")
-    let instrument: [Target.Dependency] = ["PreciseTimer", "HostSystem", "TimerResults", "TimerReport", "TimerProbe"]
     package.products += [
         library("BackendComparison"), .executable(name: "compare-backends", targets: ["compare-backends"]),
     ]
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ]
-    let pages: [Resource] = ["html", "css", "js"].map { .embedInCode("Resources/page.\($0)") }
+    let pages: [Resource] = ["html", "css", "js"].map { .embedInCode("Report/Resources/page.\($0)") }
     let parts: [Target] = [
-        .target(name: "HostSystem", dependencies: ["TimerKernel", "CTimerKernel"]),
-        .target(name: "TimerResults", dependencies: ["TimerKernel"]),
-        .target(name: "TimerReport", dependencies: ["TimerResults"], resources: pages),
-        .target(name: "TimerProbe", dependencies: ["PreciseTimer", "TimerKernel", "TimerResults", "HostSystem"]),
-        .target(name: "BackendComparison", dependencies: instrument),
-        .executableTarget(name: "compare-backends", dependencies: instrument + ["BackendComparison", arguments]),
+        .target(
+            name: "BackendComparison",
+            dependencies: ["PreciseTimer", "TimerKernel", "CTimerKernel"],
+            resources: pages
+        ),
+        .executableTarget(
+            name: "compare-backends",
+            dependencies: ["BackendComparison", "PreciseTimer", "TimerKernel", "CTimerKernel", arguments]
+        ),
     ]
     let tests: [Target] = [
-        .executableTarget(
-            name: "timer-soak",
-            dependencies: tested + ["HostSystem", arguments],
-            path: "Tests/Soak"
-        ),
-        .target(name: "ResultsSupport", dependencies: ["TimerResults"], path: "Tests/ResultsSupport"),
-        .testTarget(name: "HostSystemTests", dependencies: instrument + ["TestSupport"]),
-        .testTarget(name: "TimerResultsTests", dependencies: instrument + ["ResultsSupport", "TestSupport"]),
-        .testTarget(name: "TimerReportTests", dependencies: instrument + ["ResultsSupport"]),
-        .testTarget(name: "TimerProbeTests", dependencies: instrument + ["TestSupport"]),
+        .executableTarget(name: "timer-soak", dependencies: tested + [arguments], path: "Tests/Soak"),
         .testTarget(
-            name: "CompareBackendsTests",
-            dependencies: instrument + ["compare-backends", "BackendComparison", "ResultsSupport", "TestSupport"]
+            name: "BackendComparisonTests",
+            dependencies: ["BackendComparison", "PreciseTimer", "TimerKernel", "TestSupport"]
         ),
+        .testTarget(name: "CompareBackendsTests", dependencies: ["compare-backends", "BackendComparison", "TestSupport"]),
         .target(
             name: "FuzzChecks",
-            dependencies: instrument + ["BackendComparison", "PreciseTimerTestKit"],
+            dependencies: ["PreciseTimer", "BackendComparison", "PreciseTimerTestKit"],
             path: "Tests/Fuzz/Checks"
         ),
         .testTarget(name: "FuzzTests", dependencies: ["FuzzChecks", "PreciseTimer", "TestSupport"]),

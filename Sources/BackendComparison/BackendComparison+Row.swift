@@ -1,5 +1,4 @@
 public import PreciseTimer
-internal import TimerResults
 
 extension BackendComparison {
     /// The figures of one backend. Times are right to within 2 %.
@@ -43,7 +42,7 @@ extension BackendComparison {
             failure = row.row.obstacle
             deadlines = Int(clamping: row.deadlines)
             p50 = Self.duration(row.p50?.value ?? row.row.lateness.percentile(50))
-            p99 = Self.duration(row.p99?.value ?? row.worst)
+            p99 = Self.duration(row.p99?.value ?? row.worst ?? 0)
             p99Range = row.p99?.interval.map { Self.duration($0.lowerBound)...Self.duration($0.upperBound) }
             self.missed = missed / 100
             drift = row.row.drift.map { Drift(ppm: $0.ppm, noise: $0.noise) }

@@ -1,6 +1,4 @@
 public import PreciseTimer
-internal import TimerReport
-package import TimerResults
 
 /// How late and how expensive the ticks of some backends were on this machine, as measured by
 /// ``compareBackends(_:period:for:progress:)``.

@@ -1,10 +1,7 @@
 internal import Dispatch
-package import FoundationEssentials
-internal import HostSystem
+internal import FoundationEssentials
 public import PreciseTimer
 internal import Synchronization
-package import TimerProbe
-package import TimerResults
 
 /// Measures how late timers tick on some backends of this machine, and what they cost, as the command
 /// `compare-backends` does.
@@ -59,12 +56,12 @@ public func compareBackends(
 }
 
 /// Carries out a request whose rows this build has, such as one with a number of laps.
-package func compareBackends(
+func compareBackends(
     _ request: MeasurementPlan.Request,
     progress: (@Sendable (BackendComparison.Progress) -> Void)? = nil
 ) async throws(TimerError) -> BackendComparison {
     let plan: MeasurementPlan
-    do throws(Problem) { plan = try MeasurementPlan(request) } catch {
+    do throws(Failure) { plan = try MeasurementPlan(request) } catch {
         throw TimerError(.invalidOption, "comparing backends (\(error))")
     }
     let isCancelled = Flag()
@@ -157,22 +154,22 @@ extension BackendComparison {
         progress: (MeasurementProgress) -> Void,
         goesOn: () -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
-    ) -> (comparison: BackendComparison, failure: MeasurementError?) {
+    ) -> (comparison: BackendComparison, failure: Failure?) {
         let start = Date.now
         var measurement = Measurement(plan)
-        var (hasEnded, failure) = (false, MeasurementError?.none)
+        var (hasEnded, failure) = (false, Failure?.none)
         var pace = ProgressPace()
         let look = { (now: MeasurementProgress) in
             if pace.isDue(at: now.elapsed) { progress(now) }
             return goesOn()
         }
-        do throws(MeasurementError) { hasEnded = try measurement.run(goesOn: look, turnEnded: turnEnded) } catch {
+        do throws(Failure) { hasEnded = try measurement.run(goesOn: look, turnEnded: turnEnded) } catch {
             failure = error
         }
         let host = Host.current
         var results = Results(host: host, origin: Origin(since: start), options: plan.options, rows: measurement.rows)
         (results.machine, results.laps) = (measurement.machine, measurement.laps)
-        results.remarks = plan.remarks(foreign: foreign, on: host)
+        results.remarks = plan.remarks(foreign: foreign, policies: measurement.policies, on: host)
         results.isStopped = !hasEnded
         return (BackendComparison(Report(results)), failure)
     }
@@ -180,7 +177,7 @@ extension BackendComparison {
 
 extension Origin {
     /// The origin of a measurement that ends now.
-    package init(since start: Date) {
+    init(since start: Date) {
         let seconds = (Date.now.timeIntervalSince(start) * 10).rounded() / 10
         self.init(date: start.formatted(.iso8601), seconds: seconds, version: BackendComparison.version)
     }

@@ -1,10 +1,6 @@
 internal import ArgumentParser
 internal import BackendComparison
-internal import HostSystem
 internal import PreciseTimer
-internal import TimerProbe
-internal import TimerReport
-internal import TimerResults
 
 /// The command. Each subcommand parses its options, has the work done, and prints.
 @main
@@ -22,7 +18,6 @@ struct CompareBackends: ParsableCommand {
               compare-backends --load idle,busy -o out.json -o out.html
               compare-backends show before.json after.json
               compare-backends --need 'timerfd.p50 later 20% than before.json'
-              compare-backends against ../before/.build/release/compare-backends
               compare-backends doctor
 
             Options that take lists, such as --rows, add up if repeated. Give each other option once.
@@ -32,7 +27,7 @@ struct CompareBackends: ParsableCommand {
             the signal's number if a signal ended it.
             """,
         version: "compare-backends \(BackendComparison.version)",
-        subcommands: [Run.self, Show.self, Against.self, Doctor.self],
+        subcommands: [Run.self, Show.self, Doctor.self],
         defaultSubcommand: Run.self
     )
 
@@ -42,22 +37,27 @@ struct CompareBackends: ParsableCommand {
         do {
             // Swift reads them in /proc, and has none without it. Not even the name of the command would be there.
             if CommandLine.arguments.isEmpty {
-                throw Exit.failed(
+                throw Failure.failed(
                     "reading the arguments: /proc does not show them (mount it: mount -t proc proc /proc)"
                 )
             }
             let arguments = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
-            if let option = repeated(in: arguments) { throw Problem("\(option) is given twice: give it once") }
+            if let option = repeated(in: arguments) { throw Failure.invalid("\(option) is given twice: give it once") }
             var command = try parseAsRoot()
             try command.run()
         } catch {
-            Exit(for: error).now()
+            // A help text.
+            if exitCode(for: error) == .success { exit(withError: error) }
+            let failure = Failure(for: error)
+            var console = Console()
+            if !failure.description.isEmpty { console.say(failure.message) }
+            exit(withError: ExitCode(failure.code))
         }
     }
 
     /// Options whose values add up, and flags. Of any other option that stands twice, the parser would drop the first.
     private static let repeatable: Set<Substring> = [
-        "--rows", "--load", "--thread", "--need", "--output", "--plant", "--quiet", "--wide", "--pool", "--help",
+        "--rows", "--load", "--thread", "--need", "--output", "--plant", "--quiet", "--wide", "--help",
         "--version",
     ]
 
@@ -100,15 +100,11 @@ struct Doctor: ParsableCommand {
 struct Show: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show saved results: one alone, or several side by side.",
-        usage: "compare-backends show [<options>] <file> ...",
-        discussion: "With --pool, results of one machine and the same options become one, with all their laps."
+        usage: "compare-backends show [<options>] <file> ..."
     )
 
     @Argument(help: ArgumentHelp("A saved result (JSON); - is standard input.", valueName: "file"))
     var files: [String]
-
-    @Flag(help: "Pool results that have the same machine, options and rows.")
-    var pool = false
 
     @OptionGroup
     var output: OutputOptions
@@ -117,31 +113,31 @@ struct Show: ParsableCommand {
         var console = Console()
         let results = try files.map { try SavedResults.load($0) }
         guard !output.files.contains(where: { $0.format == .ticks }) else {
-            throw Problem("saved results have no ticks: write ticks.csv while measuring")
+            throw Failure.invalid("saved results have no ticks: write ticks.csv while measuring")
         }
-        guard results.count == 1 || pool else {
+        guard results.count == 1 else {
             guard output.needs.isEmpty, output.files.isEmpty else {
-                throw Problem("--need and -o are for one result: name one file, or add --pool")
+                throw Failure.invalid("--need and -o are for one result: name one file")
             }
             let reports = zip(files, results).map { ($0, Report($1)) }
             try console.print(SideBySide(reports, width: console.results.width).description)
             return
         }
         let files = try output.openFiles()
-        try output.finish(Report(try Results.pooled(results)), files, &console)
+        try output.finish(Report(results[0]), files, &console)
     }
 }
 
 /// Reads results that were saved as JSON.
 enum SavedResults {
-    static func load(_ path: String) throws(Problem) -> Results {
+    static func load(_ path: String) throws(Failure) -> Results {
         let content: [UInt8]
         let isInput = path == "-"
         do { content = try isInput ? InputFile.standardInput() : InputFile.read(path) } catch {
-            throw Problem("\(error)")
+            throw Failure.invalid("\(error)")
         }
         do { return try JSONFile.decode(content) } catch {
-            throw Problem("\(isInput ? "the standard input" : path) \(error)")
+            throw Failure.invalid("\(isInput ? "the standard input" : path) \(error)")
         }
     }
 }

@@ -1,8 +1,5 @@
+internal import BackendComparison
 internal import FoundationEssentials
-internal import HostSystem
-internal import TimerProbe
-internal import TimerReport
-internal import TimerResults
 
 /// The terminal: results on standard output, messages and progress on standard error, and Ctrl-C.
 struct Console {
@@ -30,7 +27,7 @@ struct Console {
     /// Writes results to the standard output as they are, as to a file, ended by a new line.
     mutating func write(_ content: String) throws {
         clear()
-        guard try Terminal.write(results: content + "\n") else { throw Exit.unread }
+        guard try Terminal.write(results: content + "\n") else { throw Failure.unread }
     }
 
     /// Prints a message in a line of its own.

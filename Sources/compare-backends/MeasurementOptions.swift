@@ -1,8 +1,6 @@
+internal import BackendComparison
 internal import ArgumentParser
-internal import HostSystem
 internal import PreciseTimer
-internal import TimerProbe
-internal import TimerResults
 
 extension HandlerPlace: ExpressibleByArgument {}
 
@@ -48,8 +46,7 @@ struct MeasurementOptions: ParsableArguments {
         help: .value(
             "loads",
             "Other work, as in idle,busy. busy: one spinning program for each processor. cpu:N: N such programs. "
-                + "handler:TIME: handlers that take this long. churn:N: N timers scheduled and cancelled each second. "
-                + "pending:N: N timers that are far from due. memory: allocations. (default: idle)"
+                + "(default: idle)"
         ),
         transform: { try $0.split(separator: ",", omittingEmptySubsequences: false).map { try Load.parse(String($0)) } }
     )
@@ -70,9 +67,8 @@ struct MeasurementOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: .value(
             "wishes",
-            "What to ask of the system for the ticking threads, as in 'fifo:80 cpu:1 locked idle:0'; also rr:80, "
-                + "deadline:200us:500us:1ms, slack:50us, slice:1ms, and for hybrid spin:200us, budget:20%. "
-                + "A refusal ends the command."
+            "What to ask of the system for the ticking threads, as in 'fifo:80 cpu:1 locked idle:0'; also "
+                + "slack:50us, slice:1ms, and for hybrid spin:200us, budget:20%. A refusal ends the command."
         ),
         transform: { text in
             _ = try ThreadWishes.parse(text)
@@ -98,7 +94,7 @@ struct MeasurementOptions: ParsableArguments {
     @Flag(help: "Show no progress.")
     var quiet = false
 
-    // For tests, for `Benchmarks/verdicts`, and for the laps of `against`.
+    // For tests, and for `Benchmarks/verdicts`.
     @Option(parsing: .unconditional, help: .hidden, transform: { try WholeNumber.parse($0) }) var laps: Int?
     @Option(parsing: .unconditional, help: .hidden, transform: { try WholeNumber.parse($0) }) var deadlines: UInt64?
     @Option(parsing: .unconditionalSingleValue, help: .hidden, transform: { try Planted.parse($0) }) var plant:
@@ -108,14 +104,14 @@ struct MeasurementOptions: ParsableArguments {
         NamedRow.all.filter { $0.kind == kind }.map(\.name).joined(separator: ", ")
     }
 
-    /// The plan that the options ask for; without rows in them, of the usual ones. Throws `Problem` if they make no
-    /// sense, and `Exit` if a row that the user named is missing here.
-    func plan(usual: [NamedRow]? = nil) throws -> MeasurementPlan {
+    /// The plan that the options ask for; without rows in them, of the usual ones. Throws `Failure` if they make no
+    /// sense, or if a row that the user named is missing here.
+    func plan() throws -> MeasurementPlan {
         let rows = NamedRow.numbered(rowLists.joined().map(\.mechanism))
         for row in rows {
-            if let obstacle = row.obstacle(on: clock) { throw Exit.refused("\(row.name) is unavailable: \(obstacle)") }
+            if let obstacle = row.obstacle(on: clock) { throw Failure.refused("\(row.name) is unavailable: \(obstacle)") }
         }
-        var request = MeasurementPlan.Request(rows: rows.isEmpty ? usual ?? NamedRow.usual(on: clock) : rows)
+        var request = MeasurementPlan.Request(rows: rows.isEmpty ? NamedRow.usual(on: clock) : rows)
         request.period = period
         request.time = time
         request.laps = laps
@@ -132,21 +128,10 @@ struct MeasurementOptions: ParsableArguments {
     }
 }
 
-extension MeasurementPlan {
-    /// Asks the system for the thread's wishes. Returns the names of the rows that the wishes are not for.
-    func askForWishes() throws -> [String] {
-        do {
-            return try request.wishes.ask(for: request.rows, clock: request.clock)
-        } catch let error as MeasurementError {
-            throw Exit.refused("\(error)")
-        }
-    }
-}
-
 /// A whole number. The plan checks its size.
 enum WholeNumber {
     static func parse<Number: FixedWidthInteger>(_ text: String) throws -> Number {
-        guard let number = Number(text) else { throw Problem("write a whole number, as in 3") }
+        guard let number = Number(text) else { throw Failure.invalid("write a whole number, as in 3") }
         return number
     }
 }
@@ -155,7 +140,7 @@ enum WholeNumber {
 enum ClockName {
     static func parse(_ text: String) throws -> TimerClock {
         guard let clock = TimerClock(rawValue: text) else {
-            throw Problem("the clocks are \(TimerClock.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw Failure.invalid("the clocks are \(TimerClock.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return clock
     }

@@ -1,8 +1,5 @@
+internal import BackendComparison
 internal import ArgumentParser
-internal import HostSystem
-internal import TimerProbe
-internal import TimerReport
-internal import TimerResults
 
 /// What to write, and what to check.
 struct OutputOptions: ParsableArguments {
@@ -24,7 +21,7 @@ struct OutputOptions: ParsableArguments {
         parsing: .unconditionalSingleValue,
         help: .value(
             "file",
-            "Also write a file: .json, .csv, .md, .html (a page), .xml (JUnit), or ticks.csv (every tick). With -, "
+            "Also write a file: .json, .csv, .md, .html (a page), or ticks.csv (every tick). With -, "
                 + "standard output has only the JSON. May be repeated."
         ),
         transform: { try OutputPath($0) }
@@ -40,12 +37,12 @@ struct OutputOptions: ParsableArguments {
     /// Checks the files before a measurement.
     func openFiles() throws -> [Open] {
         for (place, file) in files.enumerated() where files[..<place].contains(where: { $0.path == file.path }) {
-            throw Problem("-o names \(file.path) twice")
+            throw Failure.invalid("-o names \(file.path) twice")
         }
         do {
             return try files.filter { !$0.isStandardOutput }.map { ($0.format, try OutputFile($0.path)) }
         } catch {
-            throw Problem("\(error)")
+            throw Failure.invalid("\(error)")
         }
     }
 
@@ -75,20 +72,18 @@ struct OutputOptions: ParsableArguments {
             failures.append(error)
         }
         let report = needs.isEmpty ? measured : measured.judged(judgements)
-        let shown = report.results.judgements
         do {
             if files.contains(where: \.isStandardOutput) {
                 try console.write(try JSONFile.encode(report))
             } else {
                 let display = console.results
                 let screen = Screen(report, width: display.width, isWide: wide, inColour: display.obeysEscapes)
-                let needs = shown.map { $0.lines(width: display.width) }
+                let needs = report.results.judgements.map { $0.lines(width: display.width) }
                 try console.print(([screen.description] + needs).joined(separator: "\n"))
             }
         } catch {
             failures.append(error)
         }
-        let errors = report.problems + failures.map { Exit(for: $0).message }.filter { !$0.isEmpty }
         for (format, file) in open {
             do {
                 switch format {
@@ -96,9 +91,6 @@ struct OutputOptions: ParsableArguments {
                 case .csv: try file.replace(with: "\(CSVTable(report))\n")
                 case .markdown: try file.replace(with: "\(MarkdownTable(report))\n")
                 case .page: try file.replace(with: try Page(report).html + "\n")
-                case .junit:
-                    let seconds = report.results.origin.seconds
-                    try file.replace(with: "\(JUnitFile(shown, seconds: seconds, errors: errors))\n")
                 case .ticks: break
                 }
             } catch {
@@ -107,7 +99,7 @@ struct OutputOptions: ParsableArguments {
         }
         for problem in report.problems { console.say("error: \(problem)") }
         // The last is the exit; the others are said before it.
-        for other in failures.dropFirst() { console.say(Exit(for: other).message) }
+        for other in failures.dropFirst() { console.say(Failure(for: other).message) }
         if let first = failures.first { throw first }
         if !report.problems.isEmpty { throw ExitCode.failure }
         let worst = judgements.map(\.outcome).max() ?? .meets
@@ -117,7 +109,7 @@ struct OutputOptions: ParsableArguments {
 
 /// A file by its name, whose end says what to write into it.
 struct OutputPath {
-    enum Format { case json, csv, markdown, page, junit, ticks }
+    enum Format { case json, csv, markdown, page, ticks }
 
     let format: Format
     let path: String
@@ -127,16 +119,16 @@ struct OutputPath {
     var isStandardOutput: Bool { path == "-" }
 
     private static let formats: [(end: String, format: Format)] = [
-        ("ticks.csv", .ticks), (".json", .json), (".csv", .csv), (".md", .markdown), (".html", .page), (".xml", .junit),
+        ("ticks.csv", .ticks), (".json", .json), (".csv", .csv), (".md", .markdown), (".html", .page),
     ]
 
-    init(_ path: String) throws(Problem) {
+    init(_ path: String) throws(Failure) {
         if path == "-" || path == "/dev/stdout" {
             (self.path, format) = ("-", .json)
             return
         }
         guard let found = Self.formats.first(where: { path.lowercased().hasSuffix($0.end) }) else {
-            throw Problem("\(path) must end in .json, .csv, .md, .html, .xml or ticks.csv, or be - for JSON")
+            throw Failure.invalid("\(path) must end in .json, .csv, .md, .html or ticks.csv, or be - for JSON")
         }
         (self.path, format) = (path, found.format)
     }

@@ -4,8 +4,8 @@ import Testing
 
 /// The command on terminals of each width and kind, in pipes, and with options that stand twice.
 @Suite(.works("the command is a process of its own")) struct TerminalTests {
-    private static let gallery = URL(filePath: #filePath).appending(path: "../../../Documentation/gallery").standardized
-    static let idle = gallery.appending(path: "idle.json").path
+    private static let samples = URL(filePath: #filePath).appending(path: "../../Samples").standardized
+    static let idle = samples.appending(path: "idle.json").path
 
     /// Runs the command on a terminal with so many columns.
     ///
@@ -22,7 +22,7 @@ import Testing
     ) async throws -> String {
         let words = ([Command.path] + arguments).map { "'\($0.replacing("'", with: "'\\''"))'" }.joined(separator: " ")
         let variables = ["TERM": "xterm", "COLUMNS": "", "NO_COLOR": ""].merging(environment) { _, given in given }
-        let script = ["script", "-qec", "cd '\(Self.gallery.path)'; stty cols \(columns); exec \(words)", "/dev/null"]
+        let script = ["script", "-qec", "cd '\(Self.samples.path)'; stty cols \(columns); exec \(words)", "/dev/null"]
         return try await Child.run(script, environment: Command.locale.merging(variables) { _, given in given }).output
     }
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
-import HostSystem
 import PreciseTimer
+import Synchronization
 import TestSupport
 import TimerKernel
 
@@ -49,6 +49,22 @@ struct Soak: AsyncParsableCommand {
             KernelClock.sleep(for: limit)
             StandardError.writeLine("timer-soak: hung: not over after \(limit)")
             _exit(3)
+        }
+    }
+}
+
+/// Ctrl-C: the first ends the soak with a report, and the second the process.
+enum Interrupt {
+    private static let hasCome = Atomic(false)
+
+    static var isRequested: Bool { hasCome.load(ordering: .relaxed) }
+
+    static func watch() {
+        // The value must exist before the signal handler needs it.
+        hasCome.store(false, ordering: .relaxed)
+        signal(SIGINT) { number in
+            Interrupt.hasCome.store(true, ordering: .relaxed)
+            signal(number, SIG_DFL)
         }
     }
 }

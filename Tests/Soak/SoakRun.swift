@@ -1,4 +1,3 @@
-import HostSystem
 import PreciseTimer
 import Synchronization
 import TimerKernel

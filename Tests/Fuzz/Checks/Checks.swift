@@ -2,9 +2,6 @@ import BackendComparison
 import PreciseTimer
 import PreciseTimerTestKit
 import Synchronization
-import TimerProbe
-import TimerReport
-import TimerResults
 
 /// What is fuzzed. The name begins the lines of its inputs in `corpus.txt`.
 package enum FuzzCheck: String, CaseIterable, Sendable {
@@ -208,8 +205,8 @@ enum TextsCheck {
     }
 }
 
-/// Files of results: each is refused, or gives results that every format can show, and that can be pooled, compared,
-/// judged and read again.
+/// Files of results: each is refused, or gives results that every format can show, and that can be compared, judged and
+/// read again.
 enum ResultsCheck {
     static func run(_ bytes: [UInt8]) {
         guard let results = try? JSONFile.decode(bytes) else { return }
@@ -235,13 +232,7 @@ enum ResultsCheck {
             "timerfd.p50 later 5% than a.json",
         ] {
             guard let need = try? Need.parse(text) else { preconditionFailure("\(text) is a need") }
-            if let judgement = try? Judgement(need, of: report, earlier: ["a.json": report]) {
-                _ = JUnitFile([judgement], seconds: report.results.origin.seconds).description
-            }
+            _ = try? Judgement(need, of: report, earlier: ["a.json": report])
         }
-        // Results of too many laps are not pooled. Others can be read again.
-        guard let pooled = try? Results.pooled([results, results]) else { return }
-        let text = try? JSONFile.encode(Report(pooled))
-        precondition(text.flatMap { try? JSONFile.decode($0.utf8) } == pooled, "what was pooled is read again")
     }
 }

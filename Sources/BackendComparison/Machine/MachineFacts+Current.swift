@@ -1,0 +1,225 @@
+internal import Foundation
+internal import PreciseTimer
+
+/// The facts of this machine, as the kernel shows them now.
+extension MachineFacts {
+    /// The facts of this machine, and what it allows this process. Takes less than a second.
+    package static var current: MachineFacts {
+        var facts = MachineFacts(host: .current)
+        facts.addSettings()
+        facts.addWork()
+        return facts
+    }
+
+    private mutating func addSettings() {
+        let sources = ProcFile.line("/sys/devices/system/clocksource/clocksource0/available_clocksource")
+        clockSources = sources?.split(separator: " ").map(String.init) ?? []
+        resolution = SystemClock.monotonic.resolution
+        if host.clockSource == "arch_sys_counter" { clockStep = SystemClock.step }
+        (idleDriver, idleGovernor) = (IdleStates.driver, IdleStates.governor)
+        (deepestIdle, idleExit) = (IdleStates.deepest?.name, IdleStates.deepest?.exit)
+        (pollsWhenIdle, mayLimitIdle) = (IdleStates.isPolling, IdleControl.isAllowed)
+        sharesCores = Processors.shareCores
+        preemption = Self.preemption(version: SystemName().version)
+        preemptionMode = Self.preemptionMode(
+            on: host,
+            shown: ProcFile.line("/sys/kernel/debug/sched/preempt"),
+            bootOptions: ProcFile.line("/proc/cmdline"),
+            configuration: ProcFile.text("/boot/config-\(host.kernel)")
+        )
+        hasPackedConfiguration = ProcFile.text("/proc/config.gz") != nil
+        timerSlack = TimerSlack.nanoseconds
+        grantsSlice = try? TimerService(.timerFD).grant.items.contains { $0.option == .slice && $0.refusal == nil }
+        let (runtime, period) = ("/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_period_us")
+        realTimeShare = Self.realTimeShare(runtime: ProcFile.line(runtime), period: ProcFile.line(period))
+        fairShare = Self.fairShare(of: Processors.relevant) {
+            ProcFile.line("/sys/kernel/debug/sched/fair_server/cpu\($0)/\($1)")
+        }
+        isolated = Self.processors("/sys/devices/system/cpu/isolated")
+        tickless = Self.processors("/sys/devices/system/cpu/nohz_full")
+        usesIsolated = Self.areSome(Processors.usableNumbers, in: [isolated, tickless])
+        (showsGroups, showsAllGroups) = (CPUQuota.current.isShown, CPUQuota.current.isWhole)
+        (allowsRealTime, groupRealTimeShare) = (RealTime.isAllowed, RealTimeGroups.share())
+        (realTimeLimit, maySetPriorities) = (ResourceLimit.realTimePriority.current, Capability.setPriority.isHeld)
+        lockedMemory = Capability.lockMemory.isHeld == true ? .max : ResourceLimit.lockedMemory.current
+        zone = .current
+    }
+
+    /// Works for half a second. A guest that does not want a processor loses none, and shows no stolen time.
+    private mutating func addWork() {
+        let quota = CPUQuota.current
+        // Other programs on processors that this process may not use do not disturb it.
+        let usable = Processors.relevant
+        let (start, own) = (SystemClock.monotonic.nanoseconds, ResourceUsage.ofAllThreads?.cpuNanoseconds)
+        let (before, pressure, stops) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
+        while SystemClock.monotonic.nanoseconds < start + 500_000_000 {}
+        let (after, pressureAfter, stopsAfter) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
+        let time = Double(SystemClock.monotonic.nanoseconds - start)
+        let worked = ResourceUsage.ofAllThreads.flatMap { all in own.map { Double(all.cpuNanoseconds - $0) } }
+        // Since the start one hundredth of a second counts, too: it shows that the host counts.
+        stolenSinceStart = after.flatMap { $0.total > 0 ? 100 * Double($0.stolen) / Double($0.total) : nil }
+        loadAverage = LoadAverage.current
+        if let before, let after {
+            let busy = Double(after.busy) - Double(before.busy)
+            stolenNow = after.stolenPercent(since: before, of: UInt64(time))
+            othersShare = worked.flatMap {
+                Self.othersShare(
+                    busy: busy,
+                    own: $0,
+                    of: time * Double(usable.isEmpty ? host.processors : usable.count)
+                )
+            }
+        }
+        let stopsNow = zip(stops, stopsAfter).map { before, after in before.flatMap { after?.since($0)?.stops } }
+        stopsInWork = stopsNow.contains(nil) ? nil : stopsNow.compactMap(\.self).max()
+        // If a quota stopped this process meanwhile, the pressure is its own.
+        if stopsNow.allSatisfy({ $0 == 0 }), let pressure, let pressureAfter {
+            waitingShare = min(max(100 * (Double(pressureAfter.waiting) - Double(pressure.waiting)) / time, 0), 100)
+        }
+    }
+
+    /// Percent of the processors' time that other programs used; nil if the kernel does not count that of this process,
+    /// as in some sandboxes.
+    static func othersShare(busy: Double, own: Double, of time: Double) -> Double? {
+        busy >= own / 2 && time > 0 ? 100 * max(busy - own, 0) / time : nil
+    }
+
+    /// The list of processors in a file; empty if the file names no processor, nil if there is no such file.
+    private static func processors(_ path: String) -> String? {
+        // Older kernels print a null pointer.
+        ProcFile.text(path).map { $0.contains("null") ? "" : ProcFile.line(path) ?? "" }
+    }
+
+    /// Whether some processors are in one of the lists; nil if the processors or all lists are not known.
+    static func areSome(_ processors: [Int]?, in lists: [String?]) -> Bool? {
+        let known = lists.compactMap { $0.flatMap { Processors.numbers(in: $0) } }
+        guard let processors, !known.isEmpty else { return nil }
+        return known.contains { $0.contains { processors.contains($0) } }
+    }
+
+    /// Percent of the time that the fair server keeps on that of some processors where it is most, from the files
+    /// `runtime` and `period` of each. Nil if one is not shown.
+    static func fairShare(of processors: [Int], reading read: (Int, String) -> String?) -> Double? {
+        let shares = processors.map { number -> Double? in
+            let (runtime, period) = (read(number, "runtime").flatMap(Double.init), read(number, "period"))
+            guard let runtime, let period = period.flatMap(Double.init), runtime >= 0, period > 0 else { return nil }
+            return 100 * runtime / period
+        }
+        let known = shares.compactMap(\.self)
+        return known.count == shares.count ? known.max() : nil
+    }
+
+    /// Which model a dynamic kernel runs, from what it shows to root, from its boot options, or else from the default
+    /// of its configuration; nil if none of them says.
+    static func preemptionMode(
+        on host: Host,
+        shown: String?,
+        bootOptions: String?,
+        configuration: String?
+    ) -> String? {
+        // The mode is in parentheses: `none voluntary (full) lazy`.
+        if let marked = shown?.split(separator: " ").first(where: { $0.hasPrefix("(") && $0.hasSuffix(")") }) {
+            return String(marked.dropFirst().dropLast())
+        }
+        // A kernel ignores a mode that it does not have, so only one counts that it must have. The lazy mode came with
+        // 6.13, on x86 first. From 7.0 on, a kernel with that mode has neither of the first two.
+        let options = bootOptions?.split(separator: " ").filter { $0.hasPrefix("preempt=") }.map { $0.dropFirst(8) }
+        var modes: Set = ["full"]
+        if host.hasKernel(7, 0) == false { modes.formUnion(["none", "voluntary"]) }
+        if host.hasKernel(6, 13) == true, host.machine == "x86_64" { modes.insert("lazy") }
+        if let last = options?.last, modes.contains(String(last)) { return String(last) }
+        guard options?.isEmpty == true, let lines = configuration?.split(separator: "\n") else { return nil }
+        let names = ["NONE": "none", "VOLUNTARY": "voluntary", "LAZY": "lazy"]
+        if lines.contains("CONFIG_PREEMPT=y") { return "full" }
+        return names.first { lines.contains("CONFIG_PREEMPT_\($0.key)=y") }?.value
+    }
+
+    /// The word for the model of preemption in a kernel's version (`uname -v`); empty if it names none, nil without a
+    /// version.
+    static func preemption(version: String) -> String? {
+        if version.isEmpty { return nil }
+        // Older versions have a space in it.
+        if version.contains("PREEMPT RT") { return "PREEMPT_RT" }
+        return version.split(separator: " ").first { $0.hasPrefix("PREEMPT") }.map(String.init) ?? ""
+    }
+
+    /// Percent of a period that real-time threads may run, from two numbers of microseconds. A runtime of -1 is no
+    /// limit.
+    static func realTimeShare(runtime: String?, period: String?) -> Double? {
+        guard let runtime = runtime.flatMap(Int.init), let period = period.flatMap(Int.init) else { return nil }
+        return runtime < 0 ? 100 : period > 0 ? 100 * Double(runtime) / Double(period) : nil
+    }
+}
+
+extension Host {
+    /// This machine.
+    static var current: Host {
+        let name = SystemName()
+        let facts = ProcFile.text("/proc/cpuinfo")
+        var host = Host(
+            system: name.system,
+            kernel: name.release,
+            machine: name.machine,
+            cpu: facts.flatMap { cpuModel(in: $0) },
+            processors: Processors.online,
+            build: .current
+        )
+        host.clockSource = ProcFile.line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        host.governor = FrequencyGovernor.worst
+        host.hypervisor = facts.flatMap { isGuest(in: $0) }
+        (host.usableProcessors, host.cpuQuota, host.clockRead) = (
+            Processors.usable, CPUQuota.current.limit, priceOfReading
+        )
+        return host
+    }
+
+    /// Nanoseconds of one reading of the clock, the median of nine batches. Each measured time includes as much.
+    private static var priceOfReading: Double {
+        let prices = (0..<9)
+            .map { _ in
+                let start = SystemClock.monotonic.nanoseconds
+                for _ in 1..<1000 { _ = SystemClock.monotonic.nanoseconds }
+                return Double(SystemClock.monotonic.nanoseconds - start) / 1000
+            }
+        return prices.sorted()[4]
+    }
+
+    /// Whether the text of /proc/cpuinfo is that of a virtual machine; nil if it does not say, as on ARM machines.
+    static func isGuest(in facts: String) -> Bool? {
+        values("flags", in: facts).first.map { $0.split(separator: " ").contains("hypervisor") }
+    }
+
+    /// The model in the text of /proc/cpuinfo. ARM processors have numbers there and no name: one for the maker, and
+    /// one for each kind of core; lscpu knows their names. Nil if there is neither.
+    static func cpuModel(in facts: String) -> String? {
+        if let name = values("model name", in: facts).first { return name }
+        let parts = Set(values("CPU part", in: facts)).sorted()
+        guard let maker = values("CPU implementer", in: facts).first, !parts.isEmpty else { return nil }
+        return "implementer \(maker), part \(parts.joined(separator: " and "))"
+    }
+
+    /// The values of a field in the text of /proc/cpuinfo, in the order of the processors.
+    private static func values(_ field: String, in facts: String) -> [String] {
+        facts.split(separator: "\n").filter { $0.hasPrefix(field) }
+            .map { $0.drop { $0 != ":" }.dropFirst().split(separator: " ").joined(separator: " ") }
+            .filter { !$0.isEmpty }
+    }
+}
+
+extension ZoneComparison {
+    /// The zones of this process, for a year from now. Takes 10 ms.
+    static var current: ZoneComparison? {
+        let (system, foundation) = (LocalZone(), TimeZone.current)
+        let link = "/etc/localtime"
+        let name =
+            ProcessInfo.processInfo.environment["TZ"]
+            ?? (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
+        return ZoneComparison(
+            from: Int(SystemClock.realtime.nanoseconds / 1_000_000_000),
+            name: foundation.identifier,
+            isNamed: "/\(name)".hasSuffix("/\(foundation.identifier)"),
+            system: system.offset,
+            foundation: { foundation.secondsFromGMT(for: Date(timeIntervalSince1970: Double($0))) }
+        )
+    }
+}

@@ -1,0 +1,91 @@
+/// How long programs of the whole machine waited for a processor: "pressure stall information" (the kernel's
+/// Documentation/accounting/psi.rst).
+struct Pressure: Hashable, Sendable {
+    /// Nanoseconds since the start of the machine in which at least one thread was ready to run and had no processor.
+    let waiting: UInt64
+
+    /// The pressure up to now; nil if the kernel does not count it.
+    static var current: Pressure? { ProcFile.text("/proc/pressure/cpu").flatMap { Pressure($0) } }
+
+    /// Reads the text of /proc/pressure/cpu: `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
+    init?(_ text: String) {
+        let some = text.split(separator: "\n").first { $0.hasPrefix("some ") }?.split(separator: " ")
+        let total = some?.first { $0.hasPrefix("total=") }.flatMap { UInt64($0.dropFirst(6)) }
+        guard let total else { return nil }
+        waiting = total &* 1000
+    }
+}
+
+/// The time of processors together since the start of the machine, in nanoseconds.
+///
+/// The kernel counts it in hundredths of a second.
+struct ProcessorTime: Hashable, Sendable {
+    /// The time for programs and for the kernel's own work.
+    let busy: UInt64
+    /// The time for which other guests of the same host had the processors that this machine wanted.
+    let stolen: UInt64
+    /// All time, idle time included.
+    let total: UInt64
+
+    init(busy: UInt64, stolen: UInt64, total: UInt64) {
+        (self.busy, self.stolen, self.total) = (busy, stolen, total)
+    }
+
+    /// The time up to now; nil if the kernel does not say.
+    static var current: ProcessorTime? { ProcFile.line("/proc/stat").flatMap { ProcessorTime($0) } }
+
+    /// Reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)).
+    /// Guests of this machine follow, whose time the first two include.
+    init?(_ text: String) { self.init(line: text.prefix { $0 != "\n" }, name: "cpu") }
+
+    private init?(line: Substring, name: String?) {
+        let words = line.split(separator: " ")
+        let times = words.dropFirst().prefix(8).compactMap { UInt64($0).map { $0 &* 10_000_000 } }
+        guard name == nil || words.first.map(String.init) == name, times.count == 8 else { return nil }
+        busy = [0, 1, 2, 5, 6].reduce(0) { $0 &+ times[$1] }
+        stolen = times[7]
+        total = times.reduce(0, &+)
+    }
+
+    /// The time of some processors together, from the text of /proc/stat; nil if one of them is not shown.
+    init?(_ text: String, of processors: [Int]) {
+        let wanted = Set(processors.map { "cpu\($0)" })
+        let times = text.split(separator: "\n")
+            .filter { line in line.split(separator: " ").first.map { wanted.contains(String($0)) } ?? false }
+            .compactMap { ProcessorTime(line: $0, name: nil) }
+        guard !wanted.isEmpty, times.count == wanted.count else { return nil }
+        self.init(
+            busy: times.reduce(0) { $0 &+ $1.busy },
+            stolen: times.reduce(0) { $0 &+ $1.stolen },
+            total: times.reduce(0) { $0 &+ $1.total }
+        )
+    }
+
+    /// The time up to now of some processors, or of all if none is named; nil if the kernel does not say.
+    static func current(of processors: [Int]) -> ProcessorTime? {
+        processors.isEmpty ? current : ProcFile.text("/proc/stat").flatMap { ProcessorTime($0, of: processors) }
+    }
+
+    /// The stolen share of the time since an earlier reading in percent: of nanoseconds, or else of all time of all
+    /// processors. One or two hundredths of a second count as nothing. Nil if no time has passed, or if the count went
+    /// back.
+    func stolenPercent(
+        since earlier: ProcessorTime,
+        of nanoseconds: UInt64? = nil
+    ) -> Double? {
+        guard total > earlier.total, stolen >= earlier.stolen else { return nil }
+        let lost = stolen - earlier.stolen
+        return lost < 30_000_000 ? 0 : 100 * Double(lost) / Double(nanoseconds ?? total - earlier.total)
+    }
+}
+
+/// The average number of threads that run or wait for a processor or a disk.
+enum LoadAverage {
+    /// The average of the last minute; nil if the kernel does not say.
+    static var current: Double? { ProcFile.line("/proc/loadavg").flatMap { lastMinute(in: $0) } }
+
+    /// Reads the text of /proc/loadavg (proc_loadavg(5)).
+    static func lastMinute(in text: String) -> Double? {
+        text.split(separator: " ").first.flatMap { Double($0) }
+    }
+}

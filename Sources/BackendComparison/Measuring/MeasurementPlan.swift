@@ -1,0 +1,242 @@
+package import PreciseTimer
+
+/// A checked plan of a measurement. Every plan can be carried out.
+///
+/// The lateness of a machine changes within milliseconds, for all rows alike. So rows take short turns, each on a fresh
+/// service, in an order that is drawn anew for each lap. Then, if two rows are equal, either is as likely the later one
+/// of a lap as the other, whatever the machine does. A drift takes longer to show than a turn, so each row has one
+/// long stretch at the end: all rows at the same time, so that each has the whole of it.
+package struct MeasurementPlan: Equatable, Sendable {
+    /// The wishes of a user.
+    package struct Request: Equatable, Sendable {
+        /// In the order of the table.
+        package var rows: [NamedRow]
+        package var period: Duration = .milliseconds(1)
+        /// The time for everything.
+        package var time: Duration = .seconds(30)
+        /// The number of laps, instead of a time; then there are no long stretches.
+        package var laps: Int?
+        /// The deadlines of a row at a time, instead of as many as 20 ms have, and at least 20.
+        package var deadlines: UInt64?
+        /// The number of timers that tick at a time, their deadlines spread over the period.
+        package var timers = 1
+        package var delivery = HandlerPlace.inline
+        package var clock = TimerClock.suspending
+        package var loads = [Load.idle]
+        /// The seed of the order of the turns.
+        package var seed: UInt64 = 1
+        /// Changes that are planted into rows, to test the verdicts.
+        package var planted: [Planted] = []
+        /// The lateness from which on the measurement finds the cause of a tick's lateness; nil for never.
+        package var why: Duration?
+        /// What is asked of the system, and of rows that spin.
+        package var wishes = ThreadWishes()
+        /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
+        var patience: Duration = .seconds(5)
+
+        package init(rows: [NamedRow]) { self.rows = rows }
+
+        /// A longer duration is a typing error.
+        static let longest = Duration.seconds(86_400)
+        /// Foundation's intervals are seconds of type `Double`, and no timer here serves a shorter period.
+        static let shortestPeriod = Duration.microseconds(1)
+    }
+
+    /// The request, with whole nanoseconds and without repetitions.
+    package let request: Request
+    /// The deadlines of each timer in a turn, and of each row in its long stretch; 0 for no stretch.
+    let deadlinesPerTurn: UInt64
+    let deadlinesOfStretch: UInt64
+    /// The rows whose stretches are at the same time: those under one load, or fewer if so many ticks would be too much
+    /// for the machine.
+    let stretches: [[PlannedRow]]
+    /// Whether a lap before the first one warms up.
+    let warmsUp: Bool
+    /// The time for laps.
+    let timeForLaps: Duration
+    /// The number of laps that it has room for.
+    let laps: Int
+
+    /// The most deadlines of a row at a time: each takes a sample of 32 bytes.
+    private static let mostDeadlines: UInt64 = 10_000_000
+    /// The usual turn: as short as the shortest of the machine's moods, and long enough for a median.
+    private static let usualTurn = Duration.milliseconds(20)
+    private static let usualDeadlines: UInt64 = 20
+    /// The part of the time for the long stretches, the longest of them, and the most deadlines in one.
+    private static let partForStretches: UInt64 = 3
+    private static let longestStretch = Duration.seconds(100)
+    private static let mostDeadlinesOfStretch: UInt64 = 1_000_000
+    /// The most ticks in a second of all rows that have their stretches at the same time.
+    private static let mostTicksPerSecond: UInt64 = 20_000
+
+    /// - Throws: `Failure` if the request makes no sense, or its period is too long for its time.
+    package init(_ asked: Request) throws(Failure) {
+        var request = asked
+        var (rows, loads): (Set<NamedRow>, Set<Load>) = ([], [])
+        request.rows = asked.rows.filter { rows.insert($0).inserted }
+        request.loads = asked.loads.filter { loads.insert($0).inserted }
+        request.period = .nanoseconds(Int64(asked.period.wholeNanoseconds))
+        guard !request.rows.isEmpty, !request.loads.isEmpty else { throw Failure.invalid("there must be a row and a load") }
+        guard request.period >= Request.shortestPeriod else { throw Failure.invalid("the period must be 1us or longer") }
+        let longest = max(request.period, request.time, request.why ?? .zero)
+        guard longest <= Request.longest else {
+            throw Failure.invalid("a period, a time and a lateness must be at most a day")
+        }
+        guard request.time > .zero else { throw Failure.invalid("the time must be longer than zero") }
+        guard request.timers > 0 else { throw Failure.invalid("the timers must be 1 or more, not \(request.timers)") }
+        guard request.why == nil || request.delivery == .inline else {
+            throw Failure.invalid("only the thread that ticks knows what held it up: --why needs --deliver inline")
+        }
+        guard !request.wishes.wishesSpin || request.rows.contains(where: { $0.mechanism == .backend(.hybrid) }) else {
+            throw Failure.invalid("only hybrid spins: --thread spin: and budget: need it among the rows")
+        }
+        guard request.laps.map({ (1...Results.mostLaps).contains($0) }) ?? true else {
+            throw Failure.invalid("the laps must be 1 to \(Results.mostLaps)")
+        }
+        guard (1...Self.mostDeadlines).contains(request.deadlines ?? 1) else { throw Self.tooManyDeadlines }
+        let count = request.turns
+        guard count <= Results.mostRows else {
+            throw Failure.invalid("\(count) rows are too many: \(Results.mostRows) are the most")
+        }
+        try request.checkTime()
+
+        let period = request.period.wholeNanoseconds
+        let timers = UInt64(request.timers)
+        let groups = Self.groups(of: request)
+        // A third of the time, if that is enough for a drift.
+        let room = request.time.wholeNanoseconds / Self.partForStretches / UInt64(groups.count)
+        let stretch = min(room, Self.longestStretch.wholeNanoseconds) / period
+        // Laps come first: one must fit beside the stretches.
+        let hasRoom = request.timeOfLap(request.deadlines ?? 1) <= request.time * 2 / 3
+        let hasStretch = request.laps == nil && stretch >= StretchDrift.deadlines && hasRoom
+        deadlinesOfStretch = hasStretch ? min(stretch, Self.mostDeadlinesOfStretch) : 0
+        stretches = hasStretch ? groups : []
+        timeForLaps = request.time - request.period * deadlinesOfStretch * stretches.count
+        // So many that eight laps fit, and the lap before them that warms up. In a very short time, one lap.
+        let most = min(
+            timeForLaps.wholeNanoseconds / UInt64(count) / UInt64(Ratio.fewest + 1) / period,
+            request.mostDeadlines(in: timeForLaps)
+        )
+        let usual = max(Self.usualTurn.wholeNanoseconds / period, Self.usualDeadlines)
+        deadlinesPerTurn =
+            request.deadlines ?? (request.laps == nil ? max(min(usual, most), 1) : usual)
+        let (deadlines, isMore) = deadlinesPerTurn.multipliedReportingOverflow(by: timers)
+        guard !isMore, deadlines <= Self.mostDeadlines else { throw Self.tooManyDeadlines }
+        self.request = request
+        let lap = request.timeOfLap(deadlinesPerTurn)
+        // With a long period, a lap is worth more than a warm-up.
+        warmsUp = request.laps != nil || lap * 10 < request.time
+        laps = request.laps ?? min(max(Int(timeForLaps / lap) - (warmsUp ? 1 : 0), 1), Results.mostLaps)
+    }
+
+    /// The rows under each load, in groups of nearly equal size whose ticks are not too many.
+    private static func groups(of request: Request) -> [[PlannedRow]] {
+        let rows = request.rows
+        let most = max(request.period.wholeNanoseconds * mostTicksPerSecond / 1_000_000_000, 1)
+        let count = (rows.count - 1) / Int(clamping: most) + 1
+        return request.loads.flatMap { load in
+            (0..<count).map { group in
+                rows[rows.count * group / count..<rows.count * (group + 1) / count]
+                    .map { PlannedRow(row: $0, load: load) }
+            }
+        }
+    }
+
+    private static let tooManyDeadlines = Failure.invalid(
+        "that makes more than \(mostDeadlines) deadlines for a row at a time: ask for a longer period or fewer timers"
+    )
+
+    /// Every row under every load once, in an order that is drawn anew for each lap (from 1; the one that warms up is
+    /// 0), so that no row always follows the same other row. All rows under one load follow each other, because they
+    /// are compared.
+    func order(inLap lap: Int) -> [PlannedRow] {
+        var generator = SplitMix64(seed: request.seed &+ UInt64(lap) &* 0x9E37_79B9)
+        return request.loads.shuffled(using: &generator)
+            .flatMap { load in request.rows.shuffled(using: &generator).map { PlannedRow(row: $0, load: load) } }
+    }
+
+    /// Asks the system for what the threads shall get. Returns the names of the rows whose threads are not the
+    /// library's, which get none of it. Throws `Failure` if the system refuses it, or if it makes no sense.
+    package func askForWishes() throws -> [String] { try request.wishes.ask(for: request.rows, clock: request.clock) }
+
+    /// Every row under every load, in the order of the table.
+    package var plannedRows: [PlannedRow] {
+        request.loads.flatMap { load in request.rows.map { PlannedRow(row: $0, load: load) } }
+    }
+
+    /// The plan as it is saved.
+    var options: Options {
+        let period = request.period.wholeNanoseconds
+        var options = Options(period: period, turn: period * deadlinesPerTurn)
+        options.stretch = period * deadlinesOfStretch
+        options.timers = request.timers
+        options.delivery = request.delivery.rawValue
+        options.clock = request.clock.rawValue
+        options.seed = request.seed
+        options.why = request.why?.wholeNanoseconds
+        options.thread = request.wishes.text
+        return options
+    }
+
+    /// Under chrt(1), and in a unit with a real-time policy, some threads inherit it and others do not. Nil if all have
+    /// the same.
+    private func remarkOnPolicies(_ policies: [String: SchedulingPolicy]) -> String? {
+        let names = request.rows.map(\.name).filter { policies[$0] != nil }
+        let groups = Dictionary(grouping: names) { policies[$0]?.description ?? "" }
+        guard groups.count > 1 else { return nil }
+        let parts = groups.sorted { $0.key < $1.key }.map { "\($0.key) for \($0.value.listed)" }
+        return "the rows' threads have different policies, which the table compares: \(parts.joined(separator: "; "))"
+    }
+
+    /// The programs of a load belong to the control group of the process. Nil if its quota has room for all.
+    private static func remark(on load: Load, usable: Int, quota: Double) -> String? {
+        let programs = if case .cpu(let count) = load { count } else { Load.busyPrograms(on: usable, quota: quota) }
+        guard quota < Double(programs + 1) else { return nil }
+        return "--load \(load.name): a quota of \(NumberText.fixed(quota, places: 2)) processors for "
+            + "\(programs == 1 ? "1 program" : "\(programs) programs") and the rows"
+    }
+
+    /// What the rows of a plan obtain otherwise than asked, a sentence each without its full stop. The threads of
+    /// foreign rows get none of the wishes. The policies are those of the rows' threads.
+    func remarks(foreign: [String], policies: [String: SchedulingPolicy] = [:], on host: Host) -> [String] {
+        func remark(_ asked: String, _ isDifferent: (NamedRow) -> Bool, _ obtained: String) -> String? {
+            let names = request.rows.filter(isDifferent).map(\.name).joined(separator: ", ")
+            return names.isEmpty ? nil : "\(asked): \(obtained) for \(names)"
+        }
+        let usable = host.usableProcessors ?? host.processors
+        var remarks: [String?] = request.loads.map { load in
+            switch load {
+            case .cpu(let programs) where programs > usable:
+                "--load \(load.name): there are only \(usable) processors for \(programs) programs"
+            case .busy, .cpu: host.cpuQuota.flatMap { Self.remark(on: load, usable: usable, quota: $0) }
+            case .idle: nil
+            }
+        }
+        remarks.append(
+            remark(
+                "--clock \(request.clock.rawValue)",
+                { $0.clock(asked: request.clock) != request.clock },
+                "suspending"
+            )
+        )
+        remarks.append(remark("--deliver \(request.delivery.rawValue)", { !$0.runs(request.delivery) }, "inline"))
+        if let text = request.wishes.text, !foreign.isEmpty {
+            let names = foreign.joined(separator: ", ")
+            remarks.append("--thread '\(text)': not for \(names), whose threads are not the library's")
+        }
+        if !request.wishes.wishesPolicy { remarks.append(remarkOnPolicies(policies)) }
+        if host.build == .debug { remarks.append("this is a debug build: for real figures build with -c release") }
+        return remarks.compactMap(\.self)
+    }
+}
+
+/// A row under a load, before it is measured.
+package struct PlannedRow: Hashable, Sendable {
+    let row: NamedRow
+    let load: Load
+
+    init(row: NamedRow, load: Load) { (self.row, self.load) = (row, load) }
+
+    /// The name in the results.
+    package var key: RowKey { RowKey(row.name, row.kind, load: load.name) }
+}

@@ -1,0 +1,175 @@
+internal import Foundation
+internal import PreciseTimer
+internal import TimerKernel
+
+/// Measures one row for one turn: starts it, waits until its deadlines are accounted for, and reads the cost.
+struct RowRun {
+    let planned: PlannedRow
+    let plan: MeasurementPlan
+
+    private var request: MeasurementPlan.Request { plan.request }
+
+    /// The time to touch the probes' memory and to create the timers, and for the row's thread to fall asleep.
+    static func preparation(goal: UInt64, timers: UInt64) -> Duration {
+        .milliseconds(5) + .nanoseconds(20) * (goal * timers) + .microseconds(10) * timers
+    }
+
+    /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on;
+    /// nil if it says no.
+    func measure(_ watch: () -> Bool) throws(Failure) -> TurnRecord? {
+        let goal = plan.deadlinesPerTurn
+        let load = try LoadRun(planned.load, for: request.period * goal + request.patience)
+        let service = try planned.startService(in: request)
+        defer { service?.shutdown() }
+        let spin = planned.row.mechanism == .backend(.hybrid) ? request.wishes.longestSpin.wholeNanoseconds : 0
+        let lateWatch = request.why.map { LateWatch(threshold: $0.wholeNanoseconds, spin: spin) }
+        let timers = UInt64(request.timers)
+        // The first tick, too, comes after a whole period.
+        let lead = max(Self.preparation(goal: goal, timers: timers) + planned.load.lead, request.period)
+        let start = planned.row.clock(asked: request.clock).now.advanced(by: lead)
+        let probes = Deadlines.spread(timers, from: start, request.period).map { Probe($0, goal: goal, watch: lateWatch) }
+        let delay = RunDelay.ofOtherThreads
+        let ticking = try planned.start(probes, on: service, in: request)
+        // Needed if the wait throws.
+        defer { ticking.stop() }
+        let wait = Wait(delivery: request.delivery)
+        // The cost does not include the start. Any closer, the waiting thread would disturb the ticking threads.
+        let beginning = start.advanced(by: .microseconds(-500))
+        guard wait.until(beginning.advanced(by: .zero - planned.load.lead), watch) else { return nil }
+        let before = usage
+        load.begin()
+        guard wait.until(beginning, watch), try self.wait(for: probes, of: ticking, wait, watch) else { return nil }
+        // The threads that ticked end with the ticking.
+        let runDelay = RunDelay.ofOtherThreads.flatMap { after in delay.map { after.since($0) } }
+        ticking.stop()
+        load.halt()
+        if let failure = load.failure { throw Failure.failed(failure) }
+        var bill = usage.flatMap { after in before.map { after - $0 } }
+        if let lateWatch { bill = bill.flatMap { all in lateWatch.usage.map { all - $0 } } }
+        return TurnRecord(
+            probes.map(\.result),
+            bill: bill,
+            runDelay: runDelay,
+            late: lateWatch?.late,
+            spin: service?.spin.map { SpinCuts(cuts: UInt64($0.cuts), obstacle: $0.obstacle) },
+            policy: probes[0].policy
+        )
+    }
+
+    /// The kernel's bill up to now, without the thread that waits. Nil if it is not shown.
+    private var usage: ResourceUsage? {
+        // Handlers on the main thread share it with the wait, whose ten checks a second are then part of the cost.
+        request.delivery == .main ? .ofAllThreads : .ofOtherThreads
+    }
+
+    /// Waits until the probes have all ticks. Returns false if the caller stopped it before.
+    private func wait(
+        for probes: [Probe],
+        of ticking: any Ticking,
+        _ wait: Wait,
+        _ watch: () -> Bool
+    ) throws(Failure) -> Bool {
+        let end = probes[probes.count - 1].deadlines[plan.deadlinesPerTurn - 1].advanced(by: .milliseconds(2))
+        var patience = Patience(
+            limit: request.period * plan.deadlinesPerTurn + request.patience,
+            now: TimerClock.suspending.now
+        )
+        while true {
+            let progress = probes.map(\.progress)
+            if progress.allSatisfy(\.isComplete) { return true }
+            if let error = ticking.failure { throw Failure.failed("\(error)") }
+            try patience.check(ticks: progress.reduce(0) { $0 + $1.ticks })
+            if !watch() { return false }
+            // No longer than to the end: a slice at the end of every turn would add up to seconds.
+            wait.pause(until: end)
+        }
+    }
+}
+
+extension PlannedRow {
+    /// Starts a service for this row only, so that it has no other work; nil if the row needs none.
+    func startService(in request: MeasurementPlan.Request) throws(Failure) -> TimerService? {
+        guard case .backend(let backend) = row.mechanism else { return nil }
+        do { return try request.wishes.startService(on: backend, clock: request.clock) } catch {
+            throw Failure.failed("\(error)")
+        }
+    }
+
+    /// Makes the row tick, on its own service if it has one.
+    func start(
+        _ probes: [Probe],
+        on service: TimerService?,
+        in request: MeasurementPlan.Request
+    ) throws(Failure) -> any Ticking {
+        switch row.mechanism {
+        case .backend:
+            guard let service else { preconditionFailure("a backend's row has a service") }
+            do { return try BackendTimers(probes, on: service, deliver: request.delivery) } catch {
+                throw Failure.failed("\(error)")
+            }
+        case .bare(let bare): return try BareLoop(bare, probes, thread: request.wishes.ofThread)
+        case .taskSleep(let form): return TaskSleep(probes, form, deliver: request.delivery)
+        }
+    }
+}
+
+/// The waiting of the thread that measures, which disturbs the ticking threads as little as it can.
+struct Wait {
+    let delivery: HandlerPlace
+
+    /// The longest sleep.
+    private static let slice = Duration.milliseconds(100)
+
+    /// Waits for an instant, and calls `watch` meanwhile. Returns whether to go on.
+    func until(_ instant: TimerInstant, _ watch: () -> Bool) -> Bool {
+        while instant.clock.now < instant {
+            if !watch() { return false }
+            pause(until: instant)
+        }
+        return true
+    }
+
+    /// Waits for an instant, at most for a slice, and for 5 ms if the instant has passed.
+    func pause(until instant: TimerInstant) {
+        // The wait is not on the measured clock: a step of that clock must not delay the response to Ctrl-C.
+        let (now, left) = (TimerClock.suspending.now, instant.clock.now.duration(to: instant))
+        let next = now.advanced(by: left > .zero ? min(left, Self.slice) : .milliseconds(5))
+        if delivery == .main { MainThread.serve(until: next) } else { next.clock.sleep(until: next.nanoseconds) }
+    }
+}
+
+/// Decides when to give up a row that does not tick: after the limit without a tick.
+struct Patience: Sendable {
+    let limit: Duration
+    private var ticks = 0
+    private var lastChange: TimerInstant
+
+    init(limit: Duration, now: TimerInstant) { (self.limit, lastChange) = (limit, now) }
+
+    /// Throws if it is time to give up, after this number of ticks up to now.
+    mutating func check(ticks: Int) throws(Failure) {
+        if isOver(ticks: ticks, now: TimerClock.suspending.now) { throw Failure.failed("no tick for \(limit.text)") }
+    }
+
+    /// Whether to give up, after this number of ticks up to now.
+    mutating func isOver(ticks: Int, now: TimerInstant) -> Bool {
+        if ticks != self.ticks { (self.ticks, lastChange) = (ticks, now) }
+        return lastChange.duration(to: now) > limit
+    }
+}
+
+/// The main thread, for handlers that are delivered there.
+enum MainThread {
+    /// Runs the main queue and the main run loop until an instant.
+    static func serve(until end: TimerInstant) {
+        while true {
+            let now = end.clock.now
+            guard now < end else { return }
+            // Without a source the run loop returns at once. The main queue is a source.
+            let date = Date(timeIntervalSinceNow: now.duration(to: end) / .seconds(1))
+            if !RunLoop.main.run(mode: .default, before: date) {
+                SystemClock.sleep(for: min(now.duration(to: end), .milliseconds(1)))
+            }
+        }
+    }
+}

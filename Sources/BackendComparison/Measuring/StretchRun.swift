@@ -1,0 +1,75 @@
+internal import PreciseTimer
+
+/// Measures the long stretches of some rows at the same time, their deadlines spread over the period. Each row has one
+/// timer, whatever their number in the turns: a drift is that of each timer, and the rows must leave each other room.
+struct StretchRun {
+    /// All under one load.
+    let rows: [PlannedRow]
+    let plan: MeasurementPlan
+
+    /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on;
+    /// nil if it says no. A row that keeps its grid has its last deadline at the end; of another one, what it has
+    /// recorded until then is enough.
+    func measure(_ watch: () -> Bool) throws(Failure) -> [Result<Recording, Failure>]? {
+        let (request, goal, load) = (plan.request, plan.deadlinesOfStretch, rows[0].load)
+        let (time, count) = (request.period * goal, UInt64(rows.count))
+        let loadRun = try LoadRun(load, for: time + request.patience)
+        let lead = max(RowRun.preparation(goal: goal, timers: count) + load.lead, request.period)
+        let starts = Set([request.clock, .suspending]).map { $0.now.advanced(by: lead) }
+        let end = TimerClock.suspending.now.advanced(by: lead + time + .milliseconds(50))
+        var parts = rows.enumerated()
+            .map { place, planned in
+                let clock = planned.row.clock(asked: request.clock)
+                let start = starts.first { $0.clock == clock } ?? clock.now
+                let probe = Probe(Deadlines.spread(count, from: start, request.period)[place], goal: goal)
+                return Result { () throws(Failure) in try Part(planned, probe, in: request) }
+            }
+        defer { for part in parts { try? part.get().end() } }
+        loadRun.begin()
+        let wait = Wait(delivery: request.delivery)
+        while TimerClock.suspending.now < end {
+            guard watch() else { return nil }
+            parts = parts.map { part in
+                part.flatMap { part in Result { () throws(Failure) in try part.afterALook() } }
+            }
+            wait.pause(until: end)
+        }
+        if let failure = loadRun.failure { throw Failure.failed(failure) }
+        return parts.map { $0.map(\.probe.result) }
+    }
+
+    /// One row that ticks.
+    private struct Part {
+        let probe: Probe
+        private let service: TimerService?
+        private let ticking: any Ticking
+        private var patience: Patience
+
+        init(_ planned: PlannedRow, _ probe: Probe, in request: MeasurementPlan.Request) throws(Failure) {
+            (self.probe, service) = (probe, try planned.startService(in: request))
+            do throws(Failure) { ticking = try planned.start([probe], on: service, in: request) } catch {
+                service?.shutdown()
+                throw error
+            }
+            patience = Patience(limit: request.period + request.patience, now: TimerClock.suspending.now)
+        }
+
+        /// The same row. Throws if it has failed, and ends then.
+        func afterALook() throws(Failure) -> Part {
+            var part = self
+            do throws(Failure) {
+                if let error = ticking.failure { throw Failure.failed("\(error)") }
+                if !probe.progress.isComplete { try part.patience.check(ticks: probe.progress.ticks) }
+                return part
+            } catch {
+                end()
+                throw error
+            }
+        }
+
+        func end() {
+            ticking.stop()
+            service?.shutdown()
+        }
+    }
+}

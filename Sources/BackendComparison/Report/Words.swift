@@ -1,0 +1,212 @@
+
+/// The lines of a report that are not figures: the same on the screen, in JSON, in Markdown and on the page. The
+/// screen has no room for the last three.
+struct Words: Sendable {
+    /// What was measured, where and how long, in parts.
+    let headingParts: [String]
+    /// The state of the machine; nil if it was quiet.
+    let state: String?
+    /// What a partial result lacks; empty if it is complete.
+    let missing: [String]
+    /// What follows from the figures, sentence by sentence.
+    let advice: [String]
+    /// What else a reader must know, sentence by sentence.
+    let notes: [String]
+    /// Whether other work disturbed the measurement, in one or two sentences.
+    let disturbance: String
+    /// How far the figures can be believed.
+    let confidence: String
+    /// The machine and the measurement, for a reader who repeats it.
+    let facts: [Fact]
+
+    init(_ report: Report) {
+        let (results, options) = (report.results, report.results.options)
+        let period = DurationText.spaced(nanoseconds: options.period)
+        var parts = [options.timers == 1 ? "\(period) timer" : "\(options.timers) timers of \(period)"]
+        if options.delivery != HandlerPlace.inline.rawValue { parts[0] += " on \(options.delivery)" }
+        if options.clock != "suspending" { parts[0] += " on the \(options.clock) clock" }
+        if let thread = options.thread { parts.append(thread) }
+        if results.host.build == .debug { parts.append("DEBUG BUILD") }
+        parts.append("\(NumberText.fixed(results.origin.seconds, places: results.origin.seconds < 9.5 ? 1 : 0)) s")
+        headingParts = parts + results.host.shortFacts
+        state = results.machine.words(on: results.host)
+        missing = results.missing
+        advice = Advice(report).sentences
+        let leftOut = Self.lapsLeftOut(results)
+        notes = [leftOut].compactMap(\.self) + Self.notes(report)
+        disturbance = [
+            results.machine.sentence(on: results.host, under: results.rows.map(\.key.load)),
+            leftOut ?? Self.lapsKept(results),
+        ]
+        .compactMap(\.self).joined(separator: " ")
+        confidence = Self.confidence(report)
+        facts = Fact.all(of: results)
+    }
+
+    /// What a partial result lacks, in one line; nil if it is complete.
+    var partial: String? { missing.isEmpty ? nil : "PARTIAL: \(missing.joined(separator: "; "))" }
+
+    private static func lapsLeftOut(_ results: Results) -> String? {
+        guard results.lapsLeftOut > 0 else { return nil }
+        return "p50 leaves out \(results.lapsLeftOut) of \(results.laps.count) laps, which other work disturbed."
+    }
+
+    /// Disturbed laps that count, since the others are too few.
+    private static func lapsKept(_ results: Results) -> String? {
+        let disturbed = results.laps.count(where: \.isDisturbed)
+        guard disturbed > 0, results.rows.contains(where: { $0.key.load == RowKey.idle }) else { return nil }
+        return "Other work disturbed \(disturbed) of \(results.laps.count) laps: too many to leave them out of p50."
+    }
+
+    private static func confidence(_ report: Report) -> String {
+        let laps = report.rows.map(\.row.turns.count).max() ?? 0
+        guard laps >= Ratio.fewest else {
+            return "\(laps == 1 ? "1 lap is" : "\(laps) laps are") too few for ranges and verdicts: measure longer "
+                + "(--time)."
+        }
+        let isCompared = report.rows.contains { $0.base != nil }
+        let machine = report.results.machine
+        let sentences = [
+            machine.isThrottled ? "Not very: these figures say more about the quota than about the timers." : nil,
+            machine.isBusy
+                ? "Not very: these figures say more about the machine’s other work than about the timers." : nil,
+            "The range of p50 contains the true p50 in about 99 of 100 runs of \(laps) laps. The range of a figure "
+                + "that a few stalls decide, such as p99, does so in 70 to 99.",
+            report.rows.contains { $0.drift != nil } ? "The ± of a drift comes from one stretch." : nil,
+            isCompared ? "“Later” and “earlier” are as reliable as the range of p50." : nil,
+            "Another hour may give other figures.",
+        ]
+        return sentences.compactMap(\.self).joined(separator: " ")
+    }
+
+    private static func notes(_ report: Report) -> [String] {
+        let results = report.results
+        var notes: [String] = []
+        for row in report.rows {
+            if let late = row.row.late { notes.append("\(row.key): \(late.words).") }
+            guard let spin = row.row.spin else { continue }
+            if let obstacle = spin.obstacle { notes.append("\(row.key) did not spin: \(obstacle).") }
+            let share = Double(spin.cuts) / Double(max(row.deadlines, 1))
+            if share > 0.01 {
+                let percent = NumberText.fixed(100 * min(share, 1), places: 0)
+                notes.append(
+                    "\(row.key): the budget shortened the spin before \(percent) % of the deadlines (--thread budget:)."
+                )
+            }
+        }
+        return notes
+            + results.remarks.map {
+                "\($0.prefix(1) == "-" ? "Note: " : "")\($0.prefix(1).uppercased() + $0.dropFirst())."
+            }
+    }
+
+    /// What was measured, in one line with as many of the facts as fit.
+    func heading(width: Int = .max) -> String {
+        headingParts.dropFirst()
+            .reduce(headingParts[0]) { line, part in
+                line.count + part.count + 3 <= width ? "\(line) · \(part)" : line
+            }
+    }
+}
+
+extension Host {
+    /// The processor and the system, in a few words.
+    fileprivate var shortFacts: [String] {
+        let noise = ["(R)", "(TM)", "CPU", "Processor"]
+        let model = cpu.map { cpu in
+            cpu.prefix { $0 != "@" }.split(separator: " ").filter { !noise.contains(String($0)) }.joined(separator: " ")
+        }
+        let usable = usableProcessors ?? processors
+        let count = usable < processors ? "\(usable) of \(processors)" : "\(processors)"
+        let place = hypervisor == true ? "\(count) vCPU guest" : "\(count) CPUs"
+        let version = kernel.split { !$0.isNumber }.prefix(2).joined(separator: ".")
+        return [[model, place].compactMap(\.self).joined(separator: ", "), "\(system) \(version)"]
+    }
+}
+
+/// A column of a table of rows.
+struct RowColumn {
+    let title: String
+    let text: (RowReport) -> String
+
+    static let missing = "–"
+
+    /// The columns that a person reads first, from the one that is needed most.
+    static func first(comparedWith base: String) -> [RowColumn] {
+        [
+            RowColumn(title: "p50") { $0.p50.map { NumberText.time($0.value) } ?? missing },
+            RowColumn(title: "p99 (range)") { $0.p99.map { NumberText.time($0) } ?? missing },
+            RowColumn(title: "missed") { share($0.missed) },
+            RowColumn(title: "drift ppm") { $0.drift.map { NumberText.drift($0) } ?? missing },
+            RowColumn(title: "CPU") { share($0.cpu) },
+            RowColumn(title: "than \(base)") { comparison($0) },
+        ]
+    }
+
+    /// Every figure with its range.
+    static func all(comparedWith base: String, hops: Bool) -> [RowColumn] {
+        let figures = Figure.allCases.map { column($0.rawValue, of: $0) }
+        let hop = RowColumn(title: "hop p50") { NumberText.time($0.row.hop.percentile(50)) }
+        var columns = figures
+        columns.insert(RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing }, at: 4)
+        columns.append(RowColumn(title: "waited") { waited($0) })
+        if hops { columns.append(hop) }
+        columns.append(RowColumn(title: "than \(base)") { comparison($0, isLong: true) })
+        return columns
+    }
+
+    /// What the page has below its first table.
+    static var percentiles: [RowColumn] {
+        let known: [RowColumn] = [Figure.p50, .p90, .p99, .p999].map { figure in column(figure.rawValue, of: figure) }
+        return [RowColumn(title: "deadlines") { NumberText.grouped($0.deadlines) }] + known + [
+            RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing }, column("missed", of: .missed),
+            column("wake-ups per tick", of: .wakeUps), column("switches per tick", of: .switches),
+            RowColumn(title: "waited for a processor") { waited($0) },
+        ]
+    }
+
+    private static func column(_ title: String, of figure: Figure) -> RowColumn {
+        RowColumn(title: title) { figure($0).map { figure.text($0) } ?? missing }
+    }
+
+    private static func waited(_ row: RowReport) -> String {
+        row.runDelay.map { "\(NumberText.fixed($0, places: 1)) %" } ?? missing
+    }
+
+    private static func share(_ estimate: Estimate?) -> String {
+        estimate.map { "\(NumberText.fixed($0.value, places: 1)) %" } ?? missing
+    }
+
+    /// `6 µs later`, `39 µs earlier`, `same` or `runs away`; with its range if there is room.
+    private static func comparison(_ row: RowReport, isLong: Bool = false) -> String {
+        if row.key.kind == .relative { return row.runsAway ? "runs away" : missing }
+        guard let ratio = row.p50Ratio, let difference = row.difference else { return "" }
+        let word =
+            switch ratio.verdict {
+            case .later: "later"
+            case .earlier: "earlier"
+            case .same: "same"
+            case .unclear: "unclear"
+            }
+        guard ratio.verdict == .later || ratio.verdict == .earlier else { return word }
+        let size = ratio.verdict == .later ? difference : -difference
+        return "\(isLong ? NumberText.time(size) : NumberText.time(size.value)) \(word)"
+    }
+}
+
+extension [RowReport] {
+    /// The name of the base in the title of the last column.
+    var nameOfBase: String { first { $0.base == nil }?.key.row ?? "" }
+}
+
+extension NumberText {
+    /// A count with a comma before each three digits.
+    static func grouped(_ count: UInt64) -> String {
+        let digits = String(count)
+        return digits.enumerated()
+            .reduce(into: "") { text, digit in
+                if digit.offset > 0, (digits.count - digit.offset).isMultiple(of: 3) { text.append(",") }
+                text.append(digit.element)
+            }
+    }
+}

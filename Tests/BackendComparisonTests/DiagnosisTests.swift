@@ -1,0 +1,378 @@
+@testable import BackendComparison
+import Testing
+
+/// What limits the precision of machines that were made up.
+@Suite struct DiagnosisTests {
+    private typealias Change = @Sendable (inout MachineFacts) -> Void
+
+    private static func host(
+        machine: String = "x86_64",
+        clockSource: String? = "tsc",
+        governor: String? = "performance",
+        hypervisor: Bool? = false,
+        processors: Int = 8,
+        usable: Int? = 8,
+        quota: Double? = nil,
+        clockRead: Double? = 21,
+        kernel: String = "6.1.0-50-amd64"
+    ) -> Host {
+        var host = Host(system: "", kernel: kernel, machine: machine, cpu: nil, processors: processors, build: .release)
+        (host.clockSource, host.governor, host.hypervisor) = (clockSource, governor, hypervisor)
+        (host.usableProcessors, host.cpuQuota, host.clockRead) = (usable, quota, clockRead)
+        return host
+    }
+
+    /// A machine that is set up for real-time work.
+    private static var good: MachineFacts {
+        var facts = MachineFacts(host: host())
+        facts.resolution = 1
+        (facts.stolenSinceStart, facts.stolenNow) = (0, 0)
+        (facts.othersShare, facts.waitingShare, facts.loadAverage) = (2, 1, 0.25)
+        (facts.idleDriver, facts.idleGovernor) = ("intel_idle", "menu")
+        (facts.deepestIdle, facts.idleExit) = ("C1", 2000)
+        (facts.mayLimitIdle, facts.sharesCores, facts.preemption) = (true, false, "PREEMPT_RT")
+        (facts.timerSlack, facts.realTimeShare, facts.isolated, facts.tickless) = (1, 100, "6-7", "6-7")
+        facts.grantsSlice = true
+        (facts.showsGroups, facts.showsAllGroups, facts.usesIsolated) = (true, true, true)
+        (facts.allowsRealTime, facts.realTimeLimit) = (true, 50)
+        facts.lockedMemory = .max
+        facts.zone = zone { _ in 3600 }
+        return facts
+    }
+
+    /// The zone of a machine in Berlin in the winter of 2026, where Foundation's offset is that of a function.
+    private static func zone(isNamed: Bool = true, _ foundation: (Int) -> Int) -> ZoneComparison? {
+        let (start, name) = (1_795_849_265, "Europe/Berlin")
+        return ZoneComparison(from: start, name: name, isNamed: isNamed, system: { _ in 3600 }, foundation: foundation)
+    }
+
+    /// The finding of a good machine with one difference.
+    private func finding(_ name: String, _ change: Change) throws -> MachineFinding {
+        var facts = Self.good
+        change(&facts)
+        return try #require(Diagnosis(of: facts).findings.first { $0.name == name })
+    }
+
+    @Test func nothingLimitsAGoodMachineAndAllIsUnknownOfOneThatShowsNothing() {
+        let host = Host(system: "Linux", kernel: "", machine: "aarch64", cpu: nil, processors: -1, build: .release)
+        let (good, silent) = (Diagnosis(of: Self.good), Diagnosis(of: MachineFacts(host: host)))
+        #expect(good.findings.allSatisfy { $0.level == .good && $0.advice == nil })
+        #expect(silent.findings.allSatisfy { $0.level == .unknown && $0.found == "not shown here" })
+        #expect(silent.findings.map(\.name) == good.findings.map(\.name))
+        #expect(Set(good.findings.map(\.name)).count == 20)
+        let summaries = ["0 of 20 limit precision here.", "0 of 20 limit precision here. 20 are unknown."]
+        #expect([good.summary, silent.summary] == summaries)
+    }
+
+    private static func others(_ share: Double?, _ waiting: Double?, _ load: Double? = nil) -> Change {
+        { ($0.othersShare, $0.waitingShare, $0.loadAverage) = (share, waiting, load) }
+    }
+
+    private static func isolated(_ processors: String?, tickless: String?) -> Change {
+        { ($0.isolated, $0.tickless) = (processors, tickless) }
+    }
+
+    private static func priority(_ isAllowed: Bool, _ limit: UInt64?, right: Bool?) -> Change {
+        { ($0.allowsRealTime, $0.realTimeLimit, $0.maySetPriorities) = (isAllowed, limit, right) }
+    }
+
+    private static func idle(_ state: String, exit: UInt64?) -> Change {
+        { ($0.deepestIdle, $0.idleExit) = (state, exit) }
+    }
+
+    private static func dynamic(_ mode: String?) -> Change {
+        { ($0.preemption, $0.preemptionMode) = ("PREEMPT_DYNAMIC", mode) }
+    }
+
+    private static func server(_ share: Double, _ kept: Double?) -> Change {
+        { ($0.host, $0.realTimeShare, $0.fairShare) = (host(kernel: "6.12.117+deb13-amd64"), share, kept) }
+    }
+
+    private static func quota(_ stops: UInt64?) -> Change {
+        { ($0.host, $0.stopsInWork) = (host(quota: 1.5), stops) }
+    }
+
+    private static func polls() -> Change {
+        { ($0.host, $0.pollsWhenIdle) = (host(machine: "aarch64", hypervisor: true), true) }
+    }
+
+    /// One difference, and the finding that it makes of a good machine.
+    private static let differences: [(String, MachineFinding.Level, String, Change)] = [
+        ("clock source", .limits, "hpet", { $0.host = host(clockSource: "hpet") }),
+        ("clock source", .unknown, "sundial, which is rare", { $0.host = host(clockSource: "sundial") }),
+        ("clock source", .good, "arch_sys_counter", { $0.host = host(clockSource: "arch_sys_counter") }),
+        ("clock reading", .limits, "900 ns", { $0.host = host(clockRead: 900) }),
+        ("timer resolution", .limits, "4 ms", { $0.resolution = 4_000_000 }),
+        ("timer resolution", .good, "1 ns, read in steps of 42 ns", { $0.clockStep = 1e9 / 24e6 }),
+        ("timer resolution", .good, "1 ns", { $0.clockStep = 1 }),
+        ("virtual machine", .limits, "yes", { $0.host = host(hypervisor: true) }),
+        ("stolen time", .limits, "0.00 % since boot, 8.0 % in 0.5 s of work", { $0.stolenNow = 8 }),
+        ("stolen time", .good, "0.00 % since boot", { $0.stolenNow = nil }),
+        // What looks like the limit is not below it.
+        ("stolen time", .good, "0.06 % since boot, below 6 % in 0.5 s of work", { $0.stolenSinceStart = 0.063 }),
+        // A host that counts none looks like one that steals none.
+        ("stolen time", .unknown, "never counted here", { $0.host = host(machine: "aarch64", hypervisor: nil) }),
+        ("stolen time", .unknown, "never counted here", { $0.host = host(hypervisor: true) }),
+        ("stolen time", .unknown, "never counted here", { $0.host = host(hypervisor: nil) }),
+        (
+            "other programs", .good, "20 % of the processors, waiting 10 % of the time, load average 3.0",
+            others(20, 10, 3)
+        ),
+        ("other programs", .limits, "21 % of the processors", others(21, nil)),
+        ("other programs", .limits, "waiting 11 % of the time", others(nil, 11)),
+        ("other programs", .unknown, "load average 0.3", others(nil, nil, 0.25)),
+        // The waiting was this process's own.
+        (
+            "other programs", .good,
+            "2 % of the processors, waiting unknown, since the quota stopped this process, load average 0.3",
+            { ($0.waitingShare, $0.stopsInWork) = (nil, 4) }
+        ),
+        ("frequency governor", .limits, "powersave", { $0.host = host(governor: "powersave") }),
+        ("idle states", .limits, "intel_idle, menu, deepest: C6, exit in up to 133 µs", idle("C6", exit: 133_000)),
+        ("idle states", .good, "not used (nohlt)", polls()),
+        // The idle states of a guest say nothing.
+        (
+            "idle states", .unknown,
+            "intel_idle, menu, deepest: C1, exit in up to 2 µs; whether the machine is virtual is not shown",
+            { $0.host = host(hypervisor: nil) }
+        ),
+        ("idle states", .unknown, "no driver, menu, deepest: C1", { ($0.idleDriver, $0.idleExit) = ("none", nil) }),
+        ("idle latency limit", .usual, "/dev/cpu_dma_latency, not writable", { $0.mayLimitIdle = false }),
+        ("hyper-threading", .usual, "on", { $0.sharesCores = true }),
+        ("hyper-threading", .good, "off, as far as the host shows", { $0.host = host(hypervisor: true) }),
+        (
+            "hyper-threading", .unknown, "off; whether the machine is virtual is not shown",
+            { $0.host = host(hypervisor: nil) }
+        ),
+        ("preemption", .limits, "voluntary, or none", { $0.preemption = "" }),
+        ("preemption", .usual, "PREEMPT", { $0.preemption = "PREEMPT" }),
+        ("preemption", .unknown, "PREEMPT_DYNAMIC, the mode is not shown", dynamic(nil)),
+        (
+            "preemption", .unknown, "PREEMPT_DYNAMIC, mode unknown; /proc/config.gz is not read",
+            { ($0.preemption, $0.hasPackedConfiguration) = ("PREEMPT_DYNAMIC", true) }
+        ),
+        ("preemption", .limits, "PREEMPT_DYNAMIC, voluntary", dynamic("voluntary")),
+        ("preemption", .limits, "PREEMPT_DYNAMIC, none", dynamic("none")),
+        ("preemption", .usual, "PREEMPT_DYNAMIC, lazy", dynamic("lazy")),
+        ("preemption", .usual, "PREEMPT_DYNAMIC, full", dynamic("full")),
+        ("timer slack", .usual, "up to 50 µs", { $0.timerSlack = 50_000 }),
+        ("slice", .usual, "the kernel's own", { $0.grantsSlice = false }),
+        ("real-time throttling", .usual, "limit: 95 % of the time for real-time threads", { $0.realTimeShare = 95 }),
+        // From Linux 6.12 on sched_rt_runtime_us throttles no thread, whatever it says.
+        ("real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads, by default", server(95, nil)),
+        (
+            "real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads, by default",
+            server(100, nil)
+        ),
+        ("real-time throttling", .usual, "the fair server keeps 2 % for ordinary threads", server(100, 2)),
+        ("real-time throttling", .good, "off: the fair server keeps nothing for ordinary threads", server(95, 0)),
+        // The groups' own limit has not ended.
+        (
+            "real-time throttling", .usual, "limit: 30 % of the time for real-time threads of the control group",
+            { ($0.host, $0.groupRealTimeShare) = (host(kernel: "6.18.44"), 30) }
+        ),
+        (
+            "real-time throttling", .usual, "limit: 0.50 % of the time for real-time threads of the control group",
+            { $0.groupRealTimeShare = 0.5 }
+        ),
+        (
+            "real-time throttling", .usual, "no time at all for real-time threads of the control group",
+            { $0.groupRealTimeShare = 0 }
+        ),
+        ("real-time throttling", .good, "off", { $0.groupRealTimeShare = 100 }),
+        // A kernel with another name, in which the server was found.
+        ("real-time throttling", .usual, "the fair server keeps 5 % for ordinary threads", { $0.fairShare = 5 }),
+        ("real-time throttling", .unknown, "not shown here", { $0.host = host(kernel: "") }),
+        ("isolated processors", .usual, "none", isolated("", tickless: nil)),
+        ("isolated processors", .good, "2-3", isolated("2-3", tickless: "")),
+        ("isolated processors", .good, "2-3, tickless 3", isolated("2-3", tickless: "3")),
+        ("isolated processors", .usual, "none", isolated(nil, tickless: "")),
+        (
+            "isolated processors", .usual, "6-7, tickless 6-7; not used by this process",
+            { $0.usesIsolated = false }
+        ),
+        (
+            "isolated processors", .unknown, "6-7, tickless 6-7; whether this process uses them is not shown",
+            { $0.usesIsolated = nil }
+        ),
+        ("processors", .good, "8 online, 2 usable", { $0.host = host(usable: 2) }),
+        ("processors", .limits, "8 online, 1 usable", { $0.host = host(usable: 1) }),
+        ("processors", .limits, "1 online", { $0.host = host(processors: 1, usable: nil) }),
+        ("processor quota", .limits, "limit: 1.50 processors, its stops are not shown", quota(nil)),
+        ("processor quota", .limits, "limit: 1.50 processors", quota(0)),
+        ("processor quota", .limits, "limit: 1.50 processors, stopped once in 0.5 s of work", quota(1)),
+        ("processor quota", .limits, "limit: 1.50 processors, stopped 4 times in 0.5 s of work", quota(4)),
+        ("processor quota", .unknown, "not shown here", { $0.showsGroups = false }),
+        (
+            "processor quota", .unknown, "none visible; a parent group may have one", { $0.showsAllGroups = false }
+        ),
+        (
+            "processor quota", .limits, "limit: 1.50 processors, stopped once in 0.5 s of work",
+            {
+                ($0.host, $0.stopsInWork, $0.showsAllGroups) = (host(quota: 1.5), 1, false)
+            }
+        ),
+        ("memory locking", .usual, "limit: 8 MiB", { $0.lockedMemory = 8 << 20 }),
+        ("memory locking", .usual, "limit: 64 KiB", { $0.lockedMemory = 65536 }),
+        ("time zone", .good, "UTC+01:00, as in Foundation (Europe/Berlin) for a year", { _ in }),
+        (
+            "time zone", .differs, "UTC+01:00, in Foundation UTC-09:30 (Europe/Berlin)",
+            { $0.zone = zone { _ in -34_200 } }
+        ),
+        (
+            "time zone", .differs,
+            "UTC+01:00, as in Foundation (Europe/Berlin) until 2027-03-28T01:00:00Z; then UTC+01:00, in Foundation "
+                + "UTC+02:00",
+            { $0.zone = zone { $0 < 1_806_195_600 ? 3600 : 7200 } }
+        ),
+        (
+            "time zone", .differs, "UTC+01:00, in Foundation UTC-00:00:07 (Europe/Berlin)",
+            { $0.zone = zone { _ in -7 } }
+        ),
+        // A trial decides about real-time priorities.
+        ("real-time priority", .good, "allowed, limit: 99 (RLIMIT_RTPRIO)", priority(true, 99, right: false)),
+        ("real-time priority", .good, "allowed, CAP_SYS_NICE", priority(true, 0, right: true)),
+        ("real-time priority", .good, "allowed, no limit", priority(true, .max, right: false)),
+        ("real-time priority", .good, "allowed", priority(true, nil, right: nil)),
+        ("real-time priority", .usual, "refused", priority(false, 0, right: false)),
+        ("real-time priority", .usual, "refused", priority(false, nil, right: nil)),
+        ("real-time priority", .usual, "refused, despite CAP_SYS_NICE", priority(false, 0, right: true)),
+        ("real-time priority", .usual, "refused, despite limit: 5 (RLIMIT_RTPRIO)", priority(false, 5, right: false)),
+    ]
+
+    @Test(arguments: differences.indices)
+    func eachFactHasItsFinding(_ index: Int) throws {
+        let (name, level, found, change) = Self.differences[index]
+        let finding = try finding(name, change)
+        #expect(finding.level == level, "\(name)")
+        #expect(finding.found == found)
+        // What can be better has advice in one sentence.
+        let advice = finding.advice ?? ""
+        if level != .unknown { #expect(advice.isEmpty == (level == .good), "\(name)") }
+        #expect(advice.isEmpty || advice.hasSuffix(".") && !advice.dropLast().contains(". "), "\(advice)")
+    }
+
+    @Test func everyFindingCanSayMoreThanGood() {
+        let worse = Set(Self.differences.filter { $0.1 != .good && $0.1 != .unknown }.map(\.0))
+        #expect(worse == Set(Diagnosis(of: Self.good).findings.map(\.name)))
+    }
+
+    @Test func aVirtualMachineWithTheSettingsOfADistributionHasThreeLimits() {
+        var facts = Self.good
+        facts.host = Self.host(clockSource: "kvm-clock", governor: nil, hypervisor: true)
+        (facts.stolenSinceStart, facts.idleDriver, facts.idleGovernor) = (0.5, "haltpoll", "haltpoll")
+        (facts.mayLimitIdle, facts.preemption, facts.timerSlack) = (false, "PREEMPT_DYNAMIC", 50_000)
+        (facts.grantsSlice, facts.realTimeShare, facts.isolated, facts.tickless) = (false, 95, "", nil)
+        (facts.allowsRealTime, facts.realTimeLimit, facts.lockedMemory) = (false, 0, 8 << 20)
+        let diagnosis = Diagnosis(of: facts)
+        let limits = diagnosis.findings.filter { $0.level == .limits }.map(\.name)
+        #expect(limits == ["virtual machine", "stolen time", "idle states"])
+        #expect(diagnosis.summary == "3 of 20 limit precision here. 2 are unknown.")
+    }
+
+    private static func sources(_ source: String, _ others: [String]) -> Change {
+        { ($0.host, $0.clockSources) = (host(clockSource: source), others) }
+    }
+
+    private static func withoutDriver() -> Change {
+        { ($0.host, $0.idleDriver, $0.idleExit) = (host(hypervisor: true), "none", nil) }
+    }
+
+    @Test func theVersionOfAKernelIsItsFirstTwoNumbers() {
+        let kernels = [
+            "6.1.0-50-amd64", "6.12.117+deb13-amd64", "7.2.13+deb14-amd64", "5.14", "6.12-rt", "", "6", "x.y",
+        ]
+        let expected: [Bool?] = [false, true, true, false, true, nil, nil, nil]
+        #expect(kernels.map { Self.host(kernel: $0).hasKernel(6, 12) } == expected)
+    }
+
+    private static let remedies: [(String, String, Change)] = [
+        ("clock source", "write tsc to /sys/devices/system/clocksource/", sources("acpi_pm", ["acpi_pm", "tsc"])),
+        ("clock source", "no better source", sources("hpet", ["hpet", "acpi_pm"])),
+        // Without such a file it is something else that refuses.
+        (
+            "real-time priority", "Allow it in the control group (cpu.rt_runtime_us)",
+            {
+                ($0.allowsRealTime, $0.groupRealTimeShare) = (false, 0)
+            }
+        ),
+        ("real-time priority", "Something else refuses it", priority(false, 5, right: false)),
+        (
+            "real-time priority", "Something else refuses it",
+            { ($0.allowsRealTime, $0.groupRealTimeShare) = (false, 30) }
+        ),
+        ("real-time throttling", "to root, too", { $0.groupRealTimeShare = 0 }),
+        // Only a dynamic kernel has the option.
+        ("preemption", "boot with preempt=full", dynamic("voluntary")),
+        ("preemption", "use PREEMPT_RT, or PREEMPT_DYNAMIC.", { $0.preemption = "" }),
+        ("preemption", "PREEMPT_RT bounds", dynamic("full")),
+        ("real-time throttling", "block the machine", { $0.realTimeShare = 95 }),
+        ("real-time throttling", "let them sleep", server(95, nil)),
+        ("idle states", "late: ask for an idle latency of 0", { $0.idleExit = 133_000 }),
+        ("idle states", "as root, ask for an idle latency of 0", { ($0.idleExit, $0.mayLimitIdle) = (133_000, false) }),
+        ("time zone", "bring tzdata and Swift up to date", { $0.zone = zone { _ in 0 } }),
+        ("time zone", "set TZ to it, or make /etc/localtime a link", { $0.zone = zone(isNamed: false) { _ in 0 } }),
+        // The device has no effect without a driver.
+        ("idle states", "The host wakes an idle processor late: boot with idle=poll", withoutDriver()),
+    ]
+
+    @Test(arguments: remedies.indices)
+    func adviceIsWhatHelpsHere(_ index: Int) throws {
+        let (name, part, change) = Self.remedies[index]
+        let advice = try #require(try finding(name, change).advice)
+        #expect(advice.contains(part), "\(advice)")
+    }
+}
+
+/// Two zones of made-up offsets, compared over a year.
+struct ZoneComparisonTests {
+    private typealias Offset = (Int) -> Int?
+
+    /// In the middle of a quarter hour, in November 2026.
+    private static let start = 1_795_849_265
+    private static let (day, hour, quarter) = (86_400, 3600, 900)
+    /// The first quarter hour after the start.
+    private static let next = start - start % quarter + quarter
+
+    private func comparison(_ system: Offset, _ foundation: (Int) -> Int) -> ZoneComparison? {
+        ZoneComparison(from: Self.start, name: "", isNamed: true, system: system, foundation: foundation)
+    }
+
+    @Test func zonesThatAreTheSameForAYearDoNotDiffer() throws {
+        let summer = { $0 < Self.next + 120 * Self.day ? 3600 : 7200 }
+        let same = try #require(comparison(summer, summer))
+        #expect(same.offset == 3600 && same.difference == nil)
+    }
+
+    @Test func aDifferenceBeginsAtTheStart() {
+        let difference = comparison({ _ in 28_800 }, { _ in -21_600 })?.difference
+        #expect(difference == .init(instant: Self.start, system: 28_800, foundation: -21_600))
+    }
+
+    /// Each period is in seconds after the first quarter hour: the clocks change twice, or the last time in the year.
+    @Test(arguments: [0..<quarter, 100 * day..<100 * day + hour, 366 * day - quarter..<Int.max / 2])
+    func anyDifferenceOfAQuarterHourIsFoundAtItsBeginning(_ period: Range<Int>) {
+        let foundation = { period.contains($0 - Self.next) ? 7200 : 3600 }
+        let difference = comparison({ _ in 3600 }, foundation)?.difference
+        #expect(difference == .init(instant: Self.next + period.lowerBound, system: 3600, foundation: 7200))
+    }
+
+    @Test func aDifferenceAfterMoreThanAYearIsNotLookedFor() throws {
+        let later = Self.start + 366 * Self.day + 1
+        #expect(try #require(comparison({ _ in 0 }, { $0 < later ? 0 : 1 })).difference == nil)
+    }
+
+    @Test func whatTheCLibraryDoesNotKnowIsNotCompared() {
+        let afterADay: Offset = { $0 < Self.start + Self.day ? 3600 : nil }
+        #expect(comparison({ _ in nil }, { _ in 3600 }) == nil && comparison(afterADay, { _ in 3600 }) == nil)
+    }
+
+    @Test func theSummaryNamesWhatDiffers() {
+        var facts = MachineFacts(
+            host: Host(system: "", kernel: "", machine: "", cpu: nil, processors: 0, build: .release)
+        )
+        facts.zone = comparison({ _ in 0 }, { _ in 3600 })
+        let summary = Diagnosis(of: facts).summary
+        #expect(summary == "0 of 20 limit precision here. The time zone differs. 19 are unknown.")
+    }
+}

@@ -1,0 +1,87 @@
+@testable import BackendComparison
+import Foundation
+import TestSupport
+import Testing
+
+/// How often a stretch without a drift, or with a known one, is taken for another one. The noise promises one of a
+/// hundred at most, whatever the machine does.
+@Suite struct DriftNoiseTests {
+    /// What makes ticks late.
+    enum Kind: CaseIterable {
+        /// Two levels, 27 and 50 µs, each kept for so many ticks.
+        case shortLevels, longLevels
+        /// Three stalls of 20 ms, which a timer skips, or catches up with tick by tick.
+        case skippedStalls, caughtStalls
+        /// Each tick on its own, or beside the tick before it.
+        case independent, wandering
+
+        /// The latenesses of a stretch with a tick each millisecond, in µs.
+        func latenesses(_ ticks: Int, seed: Int) -> [Double] {
+            var random = SplitMix64(seed: UInt64(seed))
+            func uniform() -> Double { Double(random.next() >> 11) / 0x1p53 }
+            func exponential(_ mean: Double) -> Double { -mean * log(1 - uniform()) }
+            func number(_ range: ClosedRange<Int>) -> Int { range.lowerBound + Int(uniform() * Double(range.count)) }
+            func levels(of lengths: ClosedRange<Int>) -> [Double] {
+                var (isHigh, left) = (uniform() < 0.5, number(1...lengths.upperBound))
+                return (0..<ticks)
+                    .map { _ in
+                        if left == 0 { (isHigh, left) = (!isHigh, number(lengths)) }
+                        left -= 1
+                        return (isHigh ? 50 : 27) + 8 * (uniform() - 0.5)
+                    }
+            }
+            switch self {
+            case .shortLevels: return levels(of: 5...50)
+            case .longLevels: return levels(of: 50...500)
+            case .independent: return (0..<ticks).map { _ in exponential(30) }
+            case .wandering:
+                var wander = 0.0
+                return (0..<ticks)
+                    .map { _ in
+                        wander = 0.98 * wander + 4 * uniform() - 2
+                        return 50 + wander + 20 * uniform() - 10
+                    }
+            case .skippedStalls, .caughtStalls:
+                var latenesses = (0..<ticks).map { _ in 27 + exponential(5) }
+                for _ in 0..<3 {
+                    let first = number(0...ticks - 21)
+                    for tick in 0..<(self == .caughtStalls ? 20 : 1) {
+                        latenesses[first + tick] += 1000 * Double(20 - tick)
+                    }
+                }
+                return latenesses
+            }
+        }
+
+        func drift(_ ticks: Int, ppm: Double, seed: Int) -> StretchDrift? {
+            let points = latenesses(ticks, seed: seed).enumerated()
+                .map { tick, lateness in
+                    Point(time: UInt64(tick) * 1_000_000, lateness: Int64(1000 * lateness + Double(tick) * ppm))
+                }
+            return StretchDrift(points)
+        }
+    }
+
+    /// The series of a quarter of a second, of a default run, and the longest one.
+    @Test(arguments: Kind.allCases, [(250, 1000), (1000, 1000), (4000, Effort.of(100, thorough: 1000))])
+    func aStretchIsTakenForAnotherDriftInOneOfAHundredAtMost(kind: Kind, size: (ticks: Int, series: Int)) {
+        let ppm = 0.3
+        let wrong = (1...size.series)
+            .count { seed in
+                guard let drift = kind.drift(size.ticks, ppm: ppm, seed: seed) else { return true }
+                return abs(drift.ppm - ppm) > drift.noise
+            }
+        #expect(wrong <= size.series / 100, "\(wrong) of \(size.series)")
+    }
+
+    /// Ramps that are found in at least half of the stretches.
+    @Test(arguments: [
+        (Kind.shortLevels, 1000, 110.0), (.longLevels, 1000, 110), (.independent, 1000, 45), (.shortLevels, 4000, 22),
+        (.longLevels, 4000, 26), (.independent, 4000, 6),
+    ])
+    func aGreatDriftIsSeen(kind: Kind, ticks: Int, ppm: Double) {
+        let seen = (1...50)
+            .count { seed in kind.drift(ticks, ppm: ppm, seed: seed).map { $0.ppm > $0.noise } ?? false }
+        #expect(seen >= 25, "\(seen) of 50")
+    }
+}

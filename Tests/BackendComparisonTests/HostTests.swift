@@ -1,0 +1,293 @@
+@testable import BackendComparison
+import Foundation
+import TestSupport
+import Testing
+
+/// Processors, and the load that other programs make.
+struct MachineTests {
+    @Test func theProcessorsOfTheProcessAreThoseThatMatter() {
+        #expect(Processors.relevant == Processors.usableNumbers)
+    }
+
+    @Test func aListOfProcessorsIsReadAndWritten() {
+        let lists: [(String, [Int]?)] = [
+            ("0-1", [0, 1]), ("0,2-4,7", [0, 2, 3, 4, 7]), ("5", [5]), ("", []), ("1-0", nil), ("-1", nil), ("a", nil),
+            ("0-99999999999", nil),
+        ]
+        #expect(lists.map { Processors.numbers(in: $0.0) } == lists.map(\.1))
+        #expect(lists.prefix(4).map { Processors.list($0.1 ?? []) } == lists.prefix(4).map(\.0))
+    }
+
+    /// The governor of each processor that the process may use, nil if it is not shown.
+    @Test(
+        arguments: [
+            (["performance", "performance"], "performance"),
+            (["performance", "powersave"], "powersave on processor 1 of 2"),
+            (["schedutil", "powersave", "powersave", "performance"], "powersave on processors 1-2 of 4"),
+            (["powersave", nil], "powersave on processor 0 of 2"),
+            (["strange", "powersave"], "strange on processor 0 of 2"),
+            // Of the other one nothing is known.
+            (["performance", nil], nil), ([nil, nil], nil), ([], nil),
+        ] as [([String?], String?)]
+    )
+    func theWorstGovernorCounts(_ governors: [String?], _ expected: String?) {
+        #expect(FrequencyGovernor.worst(of: Array(governors.indices)) { governors[$0] } == expected)
+    }
+
+    @Test func theDeepestIdleStateIsThatOfAllProcessors() {
+        let (shallow, deep) = (IdleStates.State(name: "C1", exit: 2000), IdleStates.State(name: "C6", exit: 133_000))
+        let cases: [([IdleStates.State?], String?)] = [
+            ([shallow, deep], "C6 on processor 1 of 2"), ([deep, deep], "C6"), ([shallow, nil], nil), ([], nil),
+        ]
+        let found = cases.map { states, _ in IdleStates.deepest(of: Array(states.indices)) { states[$0] }?.name }
+        #expect(found == cases.map(\.1))
+    }
+
+    @Test func coresAreSharedIfOneOfTheProcessorsHasASibling() {
+        let cases: [(String?, [String?], Bool?)] = [
+            ("0", [nil], false), ("1", ["0", "1"], false), ("1", ["0", "1-2"], true), ("1", [nil, nil], true),
+            (nil, ["0,4", nil], true), (nil, ["0", nil], nil), (nil, [], nil), (nil, ["0", "1"], false),
+        ]
+        #expect(cases.map { Processors.shareCores(active: $0.0, siblings: $0.1) } == cases.map(\.2))
+    }
+
+    @Test func theDeepestIdleStateCounts() throws {
+        let place = try TemporaryFolder()
+        let folder = URL(filePath: place.path)
+        #expect(IdleStates.deepest(in: folder.path) == nil)
+        // The last one is no time that a processor could take.
+        for (state, latency) in ["2\n", "133\n", "10\n", "4000000000\n"].enumerated() {
+            let path = folder.appending(path: "state\(state)")
+            try FileManager.default.createDirectory(at: path, withIntermediateDirectories: true)
+            try Data(latency.utf8).write(to: path.appending(path: "latency"))
+        }
+        try Data("C6\n".utf8).write(to: folder.appending(path: "state1/name"))
+        let deepest = IdleStates.deepest(in: folder.path)
+        #expect(deepest?.exit == 133_000 && deepest?.name == "C6")
+        try Data("1\n".utf8).write(to: folder.appending(path: "state1/disable"))
+        #expect(IdleStates.deepest(in: folder.path)?.exit == 10_000)
+    }
+
+    @Test func pressureIsTheTotalOfSomePrograms() {
+        let rest = "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
+        let some = "some avg10=1.00 avg60=0.00 avg300=0.00 total=9135887749\n" + rest
+        let texts = [some, "", rest, "some avg10=1.00\n", "some total=-1\n", "some total=many\n"]
+        #expect(texts.map { Pressure($0)?.waiting } == [9_135_887_749_000, nil, nil, nil, nil, nil])
+    }
+
+    @Test func processorTimeIsThatOfTheFirstLine() throws {
+        // Time of guests is a part of the first two numbers.
+        let text = "cpu  100 20 3 4000 500 60 7 80 90 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n"
+        let time = try #require(ProcessorTime(text))
+        #expect([time.busy, time.stolen, time.total] == [1_900_000_000, 800_000_000, 47_700_000_000])
+        let others = ["", "cpu 1 2 3 4 5 6 7\n", "cpu0 1 2 3 4 5 6 7 8\n", "cpu a b c d e f g h\n"]
+        #expect(others.filter { ProcessorTime($0) != nil } == [])
+    }
+
+    /// One spinning program on the only usable processor of many is no small share of it.
+    @Test func processorTimeOfSomeProcessorsIsThatOfTheirLines() {
+        let text = "cpu  3 0 0 0 0 0 0 3 0 0\ncpu0 1 0 0 0 0 0 0 1 0 0\ncpu1 2 0 0 0 0 0 0 2 0 0\nintr 5 6\n"
+        let places = [[0], [1], [0, 1], [2], []]
+        let found = places.map { ProcessorTime(text, of: $0)?.stolen }
+        #expect(found == [10_000_000, 20_000_000, 30_000_000, nil, nil])
+    }
+
+    /// Two hundredths of a second may be rounding, and counters may go back after a migration.
+    @Test func theShareOfStolenTimeIsThatSinceAnEarlierReading() {
+        let start = ProcessorTime(busy: 0, stolen: 100_000_000, total: 10_000_000_000)
+        let readings: [(UInt64, UInt64, UInt64?)] = [
+            (110, 2000, nil), (60, 2000, nil), (60, 2000, 500_000_000), (12, 2000, nil), (5, 2000, nil),
+            (100, 1000, nil),
+        ]
+        let shares = readings.map { stolen, total, wanted in
+            ProcessorTime(busy: 0, stolen: stolen * 10_000_000, total: total * 10_000_000)
+                .stolenPercent(since: start, of: wanted).map { ($0 * 1000).rounded() / 1000 }
+        }
+        #expect(shares == [10, 5, 100, 0, nil, nil])
+    }
+
+    @Test func theLoadAverageIsThatOfTheLastMinuteAndTheDelayTheSecondOfThreeNumbers() {
+        #expect(["1.84 0.78 0.99 1/94 8035\n", "", "none\n"].map(LoadAverage.lastMinute) == [1.84, nil, nil])
+        // A kernel that does not count writes zeros.
+        let delays = ["424111 49044 2\n", "", "1 2\n", "1 2 3 4\n", "1 x 3\n", "0 0 0\n", "9 0 1\n"]
+            .map(RunDelay.nanoseconds)
+        #expect(delays == [49_044, nil, nil, nil, nil, nil, 0])
+    }
+
+    /// A thread that has ended, one that goes on, a new one, and a new one with the number of one that has ended.
+    @Test func theDelaySinceAnEarlierReadingIsThatOfTheLivingThreads() {
+        let (early, late) = (RunDelay(["1": 900, "2": 10, "4": 50]), RunDelay(["2": 30, "3": 7, "4": 5]))
+        #expect(late.since(early) == 32 && late.since(late) == 0)
+    }
+
+    @Test func thisMachineHasALoad() throws {
+        let before = try #require(ProcessorTime.current)
+        #expect(before.busy > 0 && before.busy < before.total)
+        #expect(try #require(LoadAverage.current) >= 0)
+        // The kernel's own count of this process's work.
+        let start = Reading.threadSeconds
+        while Reading.threadSeconds < start + 0.1 {}
+        #expect(try #require(ProcessorTime.current).busy >= before.busy + 50_000_000)
+    }
+
+    @Test func theDelayIsThatOfTheOtherThreads() async {
+        // In its own process, which has no other busy thread.
+        await #expect(processExitsWith: .success) {
+            var others: [Shell] = []
+            for _ in 0..<(Processors.usable ?? 1) { others.append(try Shell()) }
+            func delayOfOthers() throws -> UInt64 { try #require(RunDelay.ofOtherThreads).since(RunDelay([:])) }
+            let before = (own: try #require(ThreadAccount.current).waiting, others: try delayOfOthers())
+            let (delay, isOver) = (Box<UInt64>(), StopFlag())
+            try KernelThread.start("test.delay") {
+                while !isOver.isSet { delay.value = ThreadAccount.current?.waiting }
+            }
+            // This thread sleeps. The other one waits for its processor again and again.
+            while delay.value ?? 0 < 50_000_000 { SystemClock.sleep(for: .milliseconds(5)) }
+            #expect(try delayOfOthers() - before.others >= 50_000_000)
+            isOver.set()
+            SystemClock.sleep(for: .milliseconds(50))
+            // Now this thread is the one that waits.
+            let rest = try delayOfOthers()
+            while try #require(ThreadAccount.current).waiting < before.own + 100_000_000 {}
+            #expect(try delayOfOthers() < rest + 50_000_000)
+            _ = others
+        }
+    }
+
+    /// A program that wants a processor.
+    private final class Shell {
+        let child: ChildProcess
+
+        init() throws { child = try ChildProcess("/bin/sh", ["-c", "while :; do :; done"]) }
+    }
+}
+
+/// The limit of processor time in the files of control groups.
+struct CPUQuotaTests {
+    /// Groups, the files in the folder of control groups, and the limit.
+    @Test(
+        arguments: [
+            ("0::/\n", [:], nil), ("0::/\n", ["cpu.max": "max 100000\n"], nil),
+            ("0::/a/b\n", ["a/b/cpu.max": "150000 100000\n"], 1.5),
+            // A group above has a stricter limit.
+            ("0::/a/b\n", ["a/b/cpu.max": "150000 100000\n", "a/cpu.max": "50000 100000\n"], 0.5),
+            // A container does not have the host's path.
+            ("0::/docker/12\n", ["cpu.max": "200000 100000\n"], 2),
+            ("3:memory:/x\n2:cpu,cpuacct:/x\n", quota("cpu,cpuacct", "25000"), 0.25),
+            ("2:cpu:/x\n", quota("cpu", "-1"), nil), ("4:cpuset:/x\n", ["cpuset/x/cpu.max": "1 2\n"], nil),
+            ("nonsense\n::\n0::\n", ["cpu.max": "1 two three\n"], nil),
+            ("0::/\n", ["cpu.max": "100000 0\n"], nil),
+        ] as [(String, [String: String], Double?)]
+    )
+    func theStrictestLimitCounts(_ groups: String, _ files: [String: String], _ expected: Double?) {
+        let quota = CPUQuota { path in
+            if path == "/proc/self/cgroup" { return groups }
+            return path.hasPrefix("/sys/fs/cgroup/") ? files[String(path.dropFirst(15))] : nil
+        }
+        #expect(quota.limit == expected)
+    }
+
+    private static func quota(_ controllers: String, _ quota: String) -> [String: String] {
+        let folder = "\(controllers)/x/cpu.cfs_"
+        return ["\(folder)quota_us": "\(quota)\n", "\(folder)period_us": "100000\n"]
+    }
+
+    @Test(
+        arguments: [
+            (["/proc/self/cgroup": "0::/\n", "/sys/fs/cgroup/cgroup.controllers": ""], true),
+            (["/proc/self/cgroup": "1:cpu:/\n", "/sys/fs/cgroup/cpu/cgroup.procs": "1\n"], true),
+            (["/proc/self/cgroup": "0::/\n"], false), ([:], false),
+            (["/proc/self/cgroup": "", "/sys/fs/cgroup/cgroup.controllers": ""], false), (second("max 100000\n"), true),
+            (second("150000 100000\n"), true),
+            // What cannot be understood may be a limit.
+            (second("many 100000\n"), false), (second("100000 0\n"), false), (second("\n"), false),
+        ] as [([String: String], Bool)]
+    )
+    func noLimitIsKnownOnlyIfBothTheGroupsAndTheirFilesAreShown(_ files: [String: String], _ expected: Bool) {
+        #expect(CPUQuota { files[$0] }.isShown == expected)
+    }
+
+    /// Only the root of all groups has no type, in version 2, and is sane or not, in version 1.
+    @Test(
+        arguments: [
+            ("0::/\n", ["cgroup.controllers"], true), ("0::/\n", ["cgroup.controllers", "cgroup.type"], false),
+            ("0::/a\n", ["cgroup.controllers"], true), ("0::/../b\n", ["cgroup.controllers"], false),
+            ("2:cpu,cpuacct:/\n0::/\n", ["cpu,cpuacct/cgroup.sane_behavior"], true),
+            ("2:cpu,cpuacct:/docker/12\n0::/\n", ["cpu,cpuacct/cgroup.procs"], false),
+            ("0::/\n", [], false), ("", [], false),
+        ] as [(String, [String], Bool)]
+    )
+    func aContainerHidesTheGroupsAboveIt(_ groups: String, _ files: [String], _ expected: Bool) {
+        let quota = CPUQuota { path in
+            path == "/proc/self/cgroup" ? groups : files.contains { path == "/sys/fs/cgroup/\($0)" } ? "" : nil
+        }
+        #expect(quota.isWhole == expected)
+    }
+
+    /// In the folder of the group, or, in a container, at the root alone.
+    @Test(
+        arguments: [
+            (["/runtime_us": "950000\n", "/a/runtime_us": "300000\n"], 30), (["/runtime_us": "950000\n"], 95),
+            (["/runtime_us": "-1\n"], 100), (["/a/runtime_us": "0\n"], 0), ([:], nil), (["/runtime_us": "x\n"], nil),
+        ] as [([String: String], Double?)]
+    )
+    func theStrictestGroupLimitsRealTimeThreads(_ files: [String: String], _ expected: Double?) {
+        let share = RealTimeGroups.share { path in
+            if path == "/proc/self/cgroup" { return "3:memory:/b\n2:cpu:/a\n0::/\n" }
+            if path.hasSuffix("cpu.rt_period_us") { return "1000000\n" }
+            return files[path.replacing("/sys/fs/cgroup/cpu", with: "").replacing("cpu.rt_", with: "")]
+        }
+        #expect(share == expected)
+    }
+
+    private static func second(_ limit: String) -> [String: String] {
+        [
+            "/proc/self/cgroup": "0::/a\n", "/sys/fs/cgroup/cgroup.controllers": "cpu\n",
+            "/sys/fs/cgroup/a/cpu.max": limit,
+        ]
+    }
+
+    /// Both versions of control groups, of kernels 6.1 to 7.2.
+    @Test func theAccountOfAQuotaIsInNanoseconds() {
+        let first = "nr_periods 66\nnr_throttled 51\nthrottled_time 3902493002\nnr_bursts 0\nburst_time 0\n"
+        let second = "usage_usec 2672925\nnice_usec 0\nnr_periods 532\nnr_throttled 531\nthrottled_usec 50315303\n"
+        let texts = [
+            first, second, "", "nr_periods 1\nnr_throttled 1\n", "nr_periods x\nnr_throttled 1\nthrottled_usec 1\n",
+        ]
+        let found = texts.map { Throttling($0) }
+        let expected: [Throttling?] = [
+            Throttling(periods: 66, stops: 51, nanoseconds: 3_902_493_002),
+            Throttling(periods: 532, stops: 531, nanoseconds: 50_315_303_000), nil, nil, nil,
+        ]
+        #expect(found == expected)
+    }
+
+    @Test func eachGroupWithALimitHasAnAccount() throws {
+        let folder = "/sys/fs/cgroup"
+        let files = [
+            "/proc/self/cgroup": "0::/a/b\n", "\(folder)/cgroup.controllers": "",
+            "\(folder)/a/cpu.max": "5000 100000\n",
+            "\(folder)/a/b/cpu.max": "max 100000\n",
+            "\(folder)/a/cpu.stat": "nr_periods 2\nnr_throttled 1\nthrottled_usec 3\n",
+        ]
+        let quota = CPUQuota { files[$0] }
+        #expect(quota.groups.map(\.limit) == [0.05] && quota.groups.map(\.account) == ["\(folder)/a/cpu.stat"])
+        #expect(quota.accounts { files[$0] } == [Throttling(periods: 2, stops: 1, nanoseconds: 3000)])
+        #expect(quota.accounts { _ in nil } == [nil])
+        #expect(ThrottlingReader(quota).accounts == [nil], "there is no such file here")
+        let (early, late) = (
+            Throttling(periods: 2, stops: 1, nanoseconds: 3000), Throttling(periods: 5, stops: 2, nanoseconds: 9000)
+        )
+        #expect(late.since(early) == Throttling(periods: 3, stops: 1, nanoseconds: 6000))
+        #expect(early.since(late) == nil)
+    }
+}
+
+/// The kernel's small files.
+@Suite struct ProcFileTests {
+    @Test func aMissingFileIsAnError() {
+        let error = #expect(throws: Failure.self) { try InputFile.read("/nowhere/nothing") }
+        #expect(error?.description == "reading /nowhere/nothing: No such file or directory (errno 2)")
+        #expect(ProcFile.text("/nowhere/nothing") == nil)
+    }
+}

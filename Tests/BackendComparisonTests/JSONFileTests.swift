@@ -1,0 +1,135 @@
+@testable import BackendComparison
+import Foundation
+import Testing
+
+/// Files that are damaged, or that another program wrote.
+@Suite struct JSONFileTests {
+    private static let text = Result { try JSONFile.encode(Synthetic.report) }
+
+    /// A file with one value replaced, which it must contain.
+    private func damaged(_ key: String, _ value: String, _ other: String) throws -> String {
+        let (text, original) = (try Self.text.get(), "\"\(key)\":\(value)")
+        try #require(text.contains(original), "\(original)")
+        return text.replacing(original, with: "\"\(key)\":\(other)")
+    }
+
+    /// The problem of a file; nil if it is read.
+    private func problem(_ text: String) -> String? {
+        do throws(Failure) {
+            _ = Report(try JSONFile.decode(text.utf8))
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    private func expectOneClearLine(_ problem: String?, _ comment: Comment) {
+        let length = problem?.count ?? 0
+        #expect(length > 0 && length < 300 && problem?.contains(where: \.isNewline) == false, comment)
+    }
+
+    @Test func writtenResultsAreReadAgain() throws {
+        var rows = Synthetic.rows(changing: 0) { $0.problem = "early" }
+        (rows[1].failure, rows[2].late, rows[3].drift) = ("no tick", LateTicks(threshold: 5), nil)
+        (rows[2].spin, rows[4].hop) = (SpinCuts(cuts: 3, obstacle: "one processor"), SparseHistogram([1, 2, 3]))
+        rows[4].turns = rows[4].turns.map(Synthetic.withoutAccount)
+        let laps = (0..<40).map { Lap(waiting: Double($0), stolen: nil) }
+        let needs = try ["timerfd.p50 < 1s", "p50 < 1us"]
+            .map { try Judgement(try Need.parse($0), of: Synthetic.report) }
+        let judged = Synthetic.report.judged(needs).results
+        var machine = MachineState(others: 5)
+        machine.quota = QuotaStops(limit: 0.05, periods: 66, stops: 51, share: 72.4)
+        let stopped = Synthetic.results(rows, machine: machine, laps: laps, isStopped: true)
+        for results in [Synthetic.report.results, judged, stopped] {
+            #expect(try JSONFile.decode(JSONFile.encode(Report(results)).utf8) == results)
+        }
+    }
+
+    /// An account that the kernel does not show is a missing figure, and not zero.
+    @Test func aMissingAccountIsAMissingFigure() throws {
+        let names: Set = ["cpu_percent", "wakeups_per_tick", "switches_per_tick", "run_delay_percent"]
+        let rows = [
+            Synthetic.rows[0], Synthetic.rows(changing: 1) { $0.turns = $0.turns.map(Synthetic.withoutAccount) }[1],
+        ]
+        let report = Report(Synthetic.results(rows))
+        let known = try JSONFile.encode(report).split(separator: "\"figures\":").dropFirst()
+            .map { part in names.filter { part.contains("\"\($0)\":") } }
+        #expect(known == [names, []])
+        #expect(report.rows[1].runDelay == nil && report.rows[1].cpu == nil)
+        let lines = Screen(report, width: 300, isWide: true).description.split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix("dispatch") && $0.contains("–") })
+        // Of a row that has it in some turns, it is that of these turns.
+        var mixed = Synthetic.rows[0]
+        for lap in stride(from: 0, to: 40, by: 2) { mixed.turns[lap] = Synthetic.withoutAccount(mixed.turns[lap]) }
+        let some = Report(Synthetic.results([mixed])).rows[0]
+        #expect(some.cpu?.value == report.rows[0].cpu?.value && some.wakeUps?.value == report.rows[0].wakeUps?.value)
+    }
+
+    /// Fault 14: 928 KB for 30 s.
+    @Test func aDefaultRunTakesLessThan150Kilobytes() throws {
+        let names = Synthetic.rows.map(\.key.row) + ["libevent", "runloop"]
+        let rows = names.map { Synthetic.row($0, lateness: 45_000, laps: 118, tail: 3_000_000, share: 0.05) }
+        let size = try JSONFile.encode(Synthetic.report(of: rows)).utf8.count
+        #expect(size < 150_000, "\(size)")
+    }
+
+    @Test(arguments: ["null", "[]", "{}", "{\"schema\": \"4\"}", "", "{", "schema", "{\"schema\": 1e400}"])
+    func otherTextIsRefused(text: String) {
+        #expect(problem(text)?.hasPrefix("is not JSON from compare-backends") == true)
+    }
+
+    @Test(arguments: [1, 3, -1, Int.max])
+    func anotherSchemaIsNamed(schema: Int) throws {
+        let other = try damaged("schema", "4", "\(schema)")
+        #expect(problem(other) == "has schema \(schema), and this compare-backends reads schema 4: measure again")
+    }
+
+    @Test func endlessNestingAndAFileThatIsCutShortAreRefused() throws {
+        expectOneClearLine(problem(String(repeating: "[", count: 1_000_000)), "nested")
+        let text = try Self.text.get()
+        for share in 1..<10 { expectOneClearLine(problem(String(text.prefix(text.count * share / 10))), "\(share)") }
+    }
+
+    /// A key, what follows it, and what stands there instead.
+    @Test(arguments: [
+        ("early", "0", "-1"), ("early", "0", "1000"), ("missed", "[0", "[21"), ("missed", "[0", "[-1"),
+        ("missed", "[0", "[9223372036854775807"), ("missed", "[0", "[1e400"), ("missed", "[0,", "["),
+        ("cpu_ns", "[400000", "[-9223372036854775808"), ("wakeups", "[20", "[10000000000000000000"),
+        ("elapsed_ns", "[20000000", "[0"), ("elapsed_ns", "[20000000", "[null"), ("run_delay_ns", "[0", "[-5"),
+        ("lateness", "[\"", "[\"x "),
+        ("lateness", "[\"", "[\"\",\""), ("period_ns", "1000000", "0"), ("period_ns", "1000000", "-1"),
+        ("timers", "1", "0"), ("kind", "\"peer", "\"friend"), ("row", "\"dispatch\"", "\"timerfd\""),
+        ("row", "\"dispatch\"", "\"\\u001b[2J\""), ("os", "\"Linux\"", "\"Li\\nnux\""), ("remarks", "[", "[\"a\\nb\""),
+        ("noise_ppm", "3", "-3"), ("ppm", "0.4", "1e306"), ("seconds", "30", "1e300"), ("others_percent", "1", "-1"),
+        ("waiting_percent", "[0,", "["), ("clock_source", "\"tsc\"", "\"\\u001b[2J\""), ("host", "{", "0,\"guest\":{"),
+    ])
+    func damagedValuesAreRefusedInOneLine(key: String, value: String, other: String) throws {
+        expectOneClearLine(problem(try damaged(key, value, other)), "\(key)")
+    }
+
+    @Test func aMissingKeyIsNamedAndAnUnknownOneIgnored() throws {
+        let text = try Self.text.get()
+        #expect(
+            problem(text.replacing("\"ticks\":{", with: "\"tocks\":{"))?.contains("ticks is missing in rows.0") == true
+        )
+        #expect(problem(text.replacing("\"remarks\":", with: "\"later\":1,\"remarks\":")) == nil)
+        // An earlier version wrote neither.
+        for key in ["confidence", "disturbance"] { #expect(problem(try damaged(key, "\"", "null,\"x\":\"")) == nil) }
+        #expect(problem(try JSONFile.encode(Synthetic.report(of: []))) == "has no turns")
+    }
+
+    /// A terminal obeys nothing that stands in a need.
+    @Test func damagedNeedsAreRefused() throws {
+        let need = try Judgement(try Need.parse("timerfd.p50 < 1s"), of: Synthetic.report)
+        let text = try JSONFile.encode(Synthetic.report.judged([need]))
+        try #require(problem(text) == nil)
+        let damages = [
+            ("timerfd.p50 < 1s", "\\u001b[2J"), ("\"reason\":\"", "\"reason\":\"\\n"),
+            ("\"outcome\":\"meets\"", "\"outcome\":\"maybe\""), ("\"needs\":[{", "\"needs\":[{},{"),
+        ]
+        for (part, other) in damages {
+            try #require(text.contains(part), "\(part)")
+            expectOneClearLine(problem(text.replacing(part, with: other)), "\(other)")
+        }
+    }
+}

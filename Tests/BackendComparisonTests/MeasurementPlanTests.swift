@@ -1,0 +1,264 @@
+@testable import BackendComparison
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// What a measurement does, and what it refuses.
+@Suite struct MeasurementPlanTests {
+    private func plan(_ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws -> MeasurementPlan {
+        var request = MeasurementPlan.Request(rows: try NamedRow.parse("timerfd,dispatch,task-sleep,bare"))
+        change(&request)
+        return try MeasurementPlan(request)
+    }
+
+    @Test func aTurnLastsTwentyMillisecondsAndTwentyPeriods() throws {
+        let plans = [
+            try plan(), try plan { $0.period = .microseconds(250) }, try plan { $0.period = .milliseconds(3) },
+            try plan { ($0.deadlines, $0.laps) = (7, 3) },
+        ]
+        #expect(plans.map(\.deadlinesPerTurn) == [20, 80, 20, 7])
+    }
+
+    /// Fault 10: a period of a second would have taken 19 minutes.
+    @Test(arguments: [Duration.milliseconds(1), .milliseconds(10), .milliseconds(100), .seconds(1)], [10, 30, 120])
+    func theTimeIsTheOneThatWasAskedFor(period: Duration, seconds: Int) throws {
+        let plan = try plan { ($0.period, $0.time) = (period, .seconds(seconds)) }
+        #expect(plan.expectedTime <= .seconds(seconds) + plan.timeOfLap)
+        #expect(plan.expectedTime >= .seconds(seconds) / 2)
+        #expect(plan.laps >= min(8, seconds / 5), "\(plan.laps) laps")
+    }
+
+    private static let four = "timerfd,dispatch,task-sleep,bare"
+
+    /// A request whose period is too long for its time, and what is said of it. Asked for 0.3 s with a period of an
+    /// hour, it announced hours, and measured them.
+    @Test(
+        arguments: [
+            (
+                .seconds(3_600), .milliseconds(300), four, [.idle],
+                "3600 s does not fit into 300 ms with 4 rows: measure for 14500 s or longer, or take a period of "
+                    + "67.9 ms or shorter"
+            ),
+            (
+                .seconds(3_600), .seconds(1), "bare", [.idle],
+                "3600 s does not fit into 1 s with 1 row: measure for 3610 s or longer, or take a period of 992 ms or "
+                    + "shorter"
+            ),
+            // No time is longer than a day.
+            (
+                .seconds(86_400), .seconds(60), four, [.idle],
+                "86400 s does not fit into 60 s with 4 rows: take a period of 14.9 s or shorter"
+            ),
+            // No period makes the start of each turn shorter.
+            (
+                .milliseconds(1), .milliseconds(30), four, [.idle, .busy],
+                "1 ms does not fit into 30 ms with 4 rows under 2 loads: measure for 144 ms or longer"
+            ),
+            (
+                .seconds(86_400), .milliseconds(1), four, [.idle],
+                "86400 s does not fit into 1 ms with 4 rows: measure for longer, with a shorter period"
+            ),
+        ] as [(Duration, Duration, String, [Load], String)]
+    )
+    func aPeriodThatDoesNotFitIntoTheTimeIsRefusedWithOneThatWould(
+        period: Duration,
+        time: Duration,
+        rows: String,
+        loads: [Load],
+        words: String
+    ) throws {
+        let rows = try NamedRow.parse(rows)
+        #expect(throws: Failure.invalid("a period of \(words)")) {
+            try plan { ($0.period, $0.time, $0.rows, $0.loads) = (period, time, rows, loads) }
+        }
+    }
+
+    /// What the refusals name is accepted, and no plan takes notably longer than was asked.
+    @Test func whatIsAcceptedTakesNoLongerThanWasAsked() throws {
+        var late: [String] = []
+        for seconds in [0.001, 0.05, 0.3, 1, 2.1, 30, 4.1 * 3_600] {
+            for period in [Duration.microseconds(1), .milliseconds(1), .milliseconds(67), .seconds(1), .seconds(3_600)]
+            {
+                for loads in [[.idle], [.idle, .busy]] as [[Load]] {
+                    let time = Duration.seconds(1) * seconds
+                    let change = { (request: inout MeasurementPlan.Request) in
+                        (request.period, request.time, request.loads) = (period, time, loads)
+                    }
+                    guard let plan = try? plan(change) else { continue }
+                    let most = time + max(time / 10, .milliseconds(100))
+                    if plan.expectedTime > most { late.append("\(seconds) s, \(period), \(loads)") }
+                    #expect(plan.laps >= 1 && plan.deadlinesPerTurn >= 1)
+                }
+            }
+        }
+        #expect(late == [])
+        for (period, time) in [
+            (Duration.seconds(3_600), Duration.seconds(4.1 * 3_600)), (.milliseconds(67), .milliseconds(300)),
+        ] {
+            #expect(try plan { ($0.period, $0.time) = (period, time) }.laps == 1)
+        }
+        // A number of laps is no time.
+        let laps = try plan { ($0.period, $0.laps, $0.time) = (.seconds(3_600), 2, .seconds(1)) }
+        #expect(laps.expectedTime > .seconds(7_200))
+    }
+
+    /// Laps of 4 s in 10 s: a third one would end 2 s too late.
+    @Test func aLapThatWouldEndLateDoesNotBegin() throws {
+        let long = try plan { ($0.period, $0.time) = (.seconds(1), .seconds(10)) }
+        let lefts: [Double] = [-1, 1.9, 2.9, 3.1, 5]
+        #expect(lefts.map { long.begins(lap: 3, left: .seconds($0)) } == [false, false, false, true, true])
+        #expect(long.begins(lap: 1, left: .seconds(-1)), "one lap is always measured")
+        // Short laps end at the nearest one.
+        let short = try plan()
+        let halves = [0.4, 0.6].map { short.begins(lap: 9, left: short.timeOfLap * $0) }
+        #expect(halves == [false, true])
+        let counted = try plan { $0.laps = 3 }
+        #expect([3, 4].map { counted.begins(lap: $0, left: .zero) } == [true, false])
+    }
+
+    @Test func aQuarterOfTheTimeIsForTheDrift() throws {
+        let plans = [
+            try plan(), try plan { $0.time = .seconds(300) },
+            // Too few ticks for a slope, and laps instead of a time.
+            try plan { $0.period = .milliseconds(100) }, try plan { $0.laps = 5 },
+        ]
+        #expect(plans.map(\.options.stretch) == [1_875_000_000, 4_000_000_000, 0, 0])
+        #expect(plans[3].laps == 5)
+    }
+
+    @Test(
+        arguments: [
+            { $0.rows = [] }, { $0.loads = [] }, { $0.period = .zero }, { $0.period = .nanoseconds(999) },
+            { $0.period = .seconds(-1_000_000_000_000) }, { $0.period = .seconds(86_401) }, { $0.time = .zero },
+            { $0.time = .seconds(-1) }, { $0.time = .seconds(86_401) }, { $0.laps = 0 }, { $0.laps = 100_001 },
+            { $0.laps = .min }, { $0.timers = 0 }, { $0.timers = -1 }, { $0.timers = .max }, { $0.timers = .min },
+            { $0.timers = 1_000_000 }, { $0.deadlines = 0 }, { $0.deadlines = .max }, { $0.deadlines = 10_000_001 },
+            { ($0.why, $0.delivery) = (.microseconds(500), .queue) }, { $0.why = .seconds(100_000) },
+            { $0.loads = (1...60).map { .cpu($0) } },
+        ] as [@Sendable (inout MeasurementPlan.Request) -> Void]
+    )
+    func aSenselessRequestIsRefusedInOneLine(change: @Sendable (inout MeasurementPlan.Request) -> Void) {
+        let problem = #expect(throws: Failure.self) { try plan(change) }
+        #expect(problem?.description.contains("\n") == false)
+    }
+
+    @Test func wishesOfSpinningNeedHybrid() throws {
+        let wishes = try ThreadWishes.parse("spin:50us")
+        #expect(throws: Failure.self) { try plan { $0.wishes = wishes } }
+        #expect(
+            try plan { ($0.wishes, $0.rows) = (wishes, [NamedRow(.backend(.hybrid))]) }.options.thread == "spin:50us"
+        )
+    }
+
+    @Test func everyLapHasEveryRowUnderEveryLoadOnce() throws {
+        let plan = try plan { $0.loads = [.idle, .cpu(2), .busy, .idle] }
+        for lap in 0..<30 {
+            let order = plan.order(inLap: lap)
+            #expect(order.count == 12 && Set(order) == Set(plan.plannedRows))
+            // Rows under one load follow each other.
+            #expect(zip(order, order.dropFirst()).count { $0.load != $1.load } == 2)
+        }
+    }
+
+    @Test func theOrderOfLapsDiffersAndComesFromTheSeed() throws {
+        let all = try ([1, 1, 8] as [UInt64])
+            .map { seed in
+                let plan = try plan { $0.seed = seed }
+                return (0..<24).map { plan.order(inLap: $0).map(\.row.name) }
+            }
+        #expect(all[0] == all[1] && all[0] != all[2])
+        let orders = all[0]
+        // Every row is sometimes the first, the last, and behind each other row.
+        let neighbours = orders.flatMap { order in zip(order, order.dropFirst()).map { "\($0) \($1)" } }
+        let ends = [Set(orders.compactMap(\.first)), Set(orders.compactMap(\.last)), Set(neighbours)]
+        #expect(Set(orders).count > 10 && ends.map(\.count) == [4, 4, 12])
+    }
+
+    @Test func theOptionsAreThoseOfTheRequest() throws {
+        let options = try plan { request in
+            (request.timers, request.seed, request.laps) = (3, 9, 5)
+            (request.delivery, request.clock) = (.queue, .wall)
+        }
+        .options
+        var expected = Options(period: 1_000_000, turn: 20_000_000)
+        (expected.timers, expected.delivery, expected.clock, expected.seed) = (3, "queue", "wall", 9)
+        #expect(options == expected)
+        let bare = NamedRow(.bare(.timerFD))
+        #expect(try plan { $0.rows = [bare, bare] }.request.rows == [bare])
+        #expect(try plan { $0.why = .microseconds(500) }.options.why == 500_000)
+    }
+
+    @Test func whatIsMeasuredOtherwiseIsSaid() throws {
+        let host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .debug)
+        let found = try plan { request in
+            (request.loads, request.clock, request.delivery) = ([.cpu(8)], .wall, .queue)
+            request.wishes = (try? ThreadWishes.parse("fifo:80")) ?? ThreadWishes()
+        }
+        .remarks(foreign: ["dispatch", "task-sleep"], on: host)
+        let remarks = [
+            "--load cpu:8: there are only 2 processors for 8 programs",
+            "--clock wall: suspending for task-sleep", "--deliver queue: inline for task-sleep, bare",
+            "--thread 'fifo:80': not for dispatch, task-sleep, whose threads are not the library's",
+            "this is a debug build: for real figures build with -c release",
+        ]
+        #expect(found == remarks)
+    }
+}
+
+/// Loads of programs beside a quota.
+@Suite struct QuotaRemarkTests {
+    @Test(
+        arguments: [
+            (.busy, 0.05, "--load busy: a quota of 0.05 processors for 1 program and the rows"),
+            (.busy, 1.5, "--load busy: a quota of 1.50 processors for 2 programs and the rows"),
+            (.cpu(2), 2, "--load cpu:2: a quota of 2.00 processors for 2 programs and the rows"), (.busy, 3, nil),
+            (.busy, nil, nil), (.idle, 0.05, nil),
+        ] as [(Load, Double?, String?)]
+    )
+    func aQuotaThatTheProgramsShareWithTheRowsIsSaid(_ load: Load, _ quota: Double?, _ expected: String?) throws {
+        var host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .release)
+        host.cpuQuota = quota
+        var request = MeasurementPlan.Request(rows: [NamedRow(.backend(.timerFD))])
+        request.loads = [load]
+        #expect(try MeasurementPlan(request).remarks(foreign: [], on: host) == [expected].compactMap(\.self))
+    }
+}
+
+/// What `--thread` asks, and what the system says to it.
+@Suite struct ThreadWishesTests {
+    @Test(arguments: [
+        "fifo:80", "cpu:1", "cpu:0,2-3", "slack:50us", "slice:1ms", "slice:0",
+        "locked", "idle:0", "idle:20us", "spin:200us", "budget:20%", "fifo:80 cpu:1 locked idle:0",
+    ])
+    func wishesAreReadAndKept(text: String) throws { #expect(try ThreadWishes.parse(text).text == text) }
+
+    @Test(arguments: [
+        "", " ", "fifo", "fifo:eighty", "fifo:", "normal", "rr:1", "deadline:200us:500us:1ms", "cpu:", "cpu:1,", "cpu:3-1", "cpu:65536",
+        "cpu:-1", "cpu:0-99999999999999999999", "slack", "slack:1", "slice:soon", "locked:1", "idle", "idle:1", "spin:",
+        "budget:0", "budget:95%", "budget:nan", "fifo:80,cpu:1", "fast",
+    ])
+    func otherTextsAreRefusedInOneLine(text: String) {
+        let problem = #expect(throws: Failure.self) { try ThreadWishes.parse(text) }
+        #expect(problem?.description.contains("\n") == false)
+    }
+
+    private func ask(_ text: String) throws -> [String] {
+        let rows = try NamedRow.parse("timerfd,dispatch,hybrid,task-sleep,bare")
+        return try ThreadWishes.parse(text).ask(for: rows, clock: .suspending)
+    }
+
+    /// Fault 11: wishes that the system refused were measured anyway. There is no processor of that number.
+    @Test func whatTheSystemRefusesIsRefusedBeforeTheMeasurement() throws {
+        let problem = try #require(throws: Failure.self) { try ask("cpu:4095") }
+        #expect(problem.description.contains(/^the system refuses affinity.*errno 22/))
+    }
+
+    @Test(arguments: ["fifo:100", "slack:0ns", "slice:1us", "spin:2s", "idle:3000s"])
+    func aWishThatMakesNoSenseIsRefused(text: String) { #expect(throws: Failure.self) { try ask(text) } }
+
+    /// Setting the timer slack needs no privilege, and the budget is for hybrid alone.
+    @Test func rowsWhoseThreadsAreNotOursAreNamed() throws {
+        #expect(try [ask("slack:1us"), ask("budget:20%")] == [["dispatch", "task-sleep"], []])
+        #expect(try ThreadWishes().ask(for: [NamedRow(.backend(.timerFD))], clock: .suspending).isEmpty)
+    }
+}

@@ -1,0 +1,206 @@
+@testable import BackendComparison
+import Foundation
+import FoundationXML
+import Testing
+
+/// The page as a reader has it whose browser, or whose build server, runs no script and knows no style.
+@Suite struct PageTests {
+    /// A kind of results, and their report.
+    static let kinds: [(name: String, report: Report)] = {
+        let loads = Report(Synthetic.results(Synthetic.pair() + Synthetic.pair(load: "cpu:2")))
+        let needs = ["timerfd.p50 < 60us, cpu < 50%", "timerfd.p50 < 1us", "p99.9 < 1us"]
+        let judged = Synthetic.report.judged(
+            needs.compactMap { need in try? Judgement(try Need.parse(need), of: Synthetic.report) }
+        )
+        var stopped = Synthetic.results(
+            Synthetic.rows(changing: 4) { $0.turns.removeLast() },
+            machine: MachineState(others: 97, waiting: 80, stolen: 0, loadAverage: 5.4),
+            isStopped: true
+        )
+        stopped.rows[1].failure = "it ended"
+        stopped.remarks = ["--deliver queue: inline for bare"]
+        let hidden = Synthetic.rows(changing: 1) { $0.turns = $0.turns.map(Synthetic.withoutAccount) }
+        let builds = [
+            Synthetic.row("timerfd", lateness: 40_000), Synthetic.row("other:timerfd", .peer, lateness: 39_000),
+            Synthetic.row("hybrid", lateness: 100), Synthetic.row("other:hybrid", .peer, lateness: 100),
+        ]
+        return [
+            ("plain", Synthetic.report), ("loads", loads), ("needs", judged), ("stopped", Report(stopped)),
+            ("hidden", Report(Synthetic.results(hidden, machine: MachineState()))),
+            ("builds", Synthetic.report(of: builds)), ("one row", Synthetic.report(of: [Synthetic.rows[0]])),
+            ("one lap", Synthetic.report(of: Synthetic.pair(laps: 1))),
+        ]
+    }()
+
+    /// What a browser shows of a page without its script. It is XML, so that a forgotten end of an element is found.
+    private func main(_ report: Report) throws -> XMLDocument {
+        let page = try Page(report).html
+        let start = try #require(page.range(of: "<main>")).lowerBound
+        let end = try #require(page.range(of: "</main>")).upperBound
+        return try XMLDocument(xmlString: String(page[start..<end]))
+    }
+
+    /// The texts of some elements, each in one line and with plain spaces.
+    private func texts(_ path: String, in node: XMLNode) throws -> [String] {
+        try node.nodes(forXPath: path)
+            .map { node in
+                let text = (node.stringValue ?? "").replacing("\u{A0}", with: " ")
+                return text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            }
+    }
+
+    /// The lines of the tables of a column's title, each as its cells.
+    private func lines(_ tables: String, in main: XMLDocument) throws -> [[String]] {
+        try main.nodes(forXPath: "\(tables)//tr").map { try texts("th | td", in: $0) }
+    }
+
+    /// A line of Markdown as it is read.
+    private func plain(_ line: Substring) -> String {
+        let marks =
+            line.hasPrefix("- ") ? line.dropFirst(2) : line.hasPrefix("**") ? line.dropFirst(2).dropLast(2) : line
+        return String(marks.replacing("\\", with: ""))
+    }
+
+    @Test(arguments: kinds.indices) func thePageHasTheWordsAndFiguresOfMarkdown(kind: Int) throws {
+        let (name, report) = Self.kinds[kind]
+        let (main, markdown) = (try main(report), MarkdownTable(report).description.split(separator: "\n"))
+        let rows = markdown.filter { $0.hasPrefix("| ") && !$0.hasPrefix("| ---") }
+            .map { line in plain(line).dropFirst(2).dropLast(2).components(separatedBy: " | ") }
+        // A table has one load, and its caption names it.
+        let loads = report.loads
+        var figures: [[String]] = []
+        for (place, load) in loads.enumerated() {
+            let lines = try lines("//div[@id='picture']/table[\(place + 1)]", in: main)
+            figures +=
+                (place == 0 ? [lines[0]] : [])
+                + lines.dropFirst().map { [RowKey($0[0], .peer, load: load).description] + $0.dropFirst() }
+        }
+        let trimmed = rows.map { cells in cells.map { $0.trimmingCharacters(in: .whitespaces) } }
+        #expect(figures == trimmed, "\(name)")
+        let text = try texts("//main", in: main)[0]
+        let state = Words(report).state.map { "**\($0)**" }
+        let sentences = markdown.filter { !$0.hasPrefix("|") && $0 != state ?? "" }.map { plain($0) }
+        #expect(!sentences.isEmpty && sentences.filter { !text.contains($0) } == [], "\(name)")
+        #expect(try texts("//h1", in: main) == ["How late timers tick here"])
+    }
+
+    @Test(arguments: kinds.indices) func thePageSaysHowFarToBelieveItAndHowItWasMeasured(kind: Int) throws {
+        let (name, report) = Self.kinds[kind]
+        let (main, words) = (try main(report), Words(report))
+        let names = ["The machine during the run", "How reliable the figures are"] + words.facts.map(\.name)
+        #expect(try texts("//dt", in: main) == names, "\(name)")
+        #expect(try texts("//dd", in: main) == [words.disturbance, words.confidence] + words.facts.map(\.text))
+        #expect(try texts("//*[@class='warning']", in: main).contains(words.disturbance) == (words.state != nil))
+        let percentiles = try lines("//div[@id='percentiles']/table", in: main)
+        let titles = ["row", "deadlines", "p50", "p90", "p99", "p99.9", "worst", "missed"]
+        #expect(percentiles[0].prefix(8) == titles[...])
+        let expected = report.rows.map { row in [row.key.row, "\(row.deadlines)", NumberText.time(row.worst)] }
+        let found = percentiles.filter { $0[0] != "row" }.map { [$0[0], $0[1].replacing(",", with: ""), $0[6]] }
+        #expect(found == expected, "\(name)")
+    }
+
+    /// What a reader of screens needs, and what a policy may refuse.
+    @Test(arguments: kinds.indices) func thePageIsSemanticHTML(kind: Int) throws {
+        let (name, report) = Self.kinds[kind]
+        let (page, main) = (try Page(report).html, try main(report))
+        #expect(page.contains("<html lang=\"en\">") && page.contains("<title>How late timers tick here</title>"))
+        let faults = [
+            "//table[not(caption)]", "//table[not(thead/tr/th)]", "//th[not(@scope)]", "//tr[not(*[1][self::th])]",
+            "//tbody/tr[count(th) != 1]", "//h1[position() > 1]", "//h3", "//*[@style]", "//script", "//style",
+            "//dl[not(dt)]", "//ul[not(li)]", "//*[@hidden and not(.//input)]", "//details[not(@open)]",
+            "//@*[starts-with(name(), 'on')]",
+        ]
+        #expect(try faults.filter { try !main.nodes(forXPath: $0).isEmpty } == [], "\(name)")
+        let captions = try texts("//div[@id='picture']/table/caption", in: main)
+        let loads = ["How late the rows tick, load idle", "How late the rows tick, load cpu:2"]
+        #expect(captions == (name == "loads" ? loads : ["How late the rows tick"]))
+    }
+
+    @Test func aRowThatFailedOrBrokeAPromiseSaysSo() throws {
+        var rows = Synthetic.rows(changing: 2) { ($0.failure, $0.turns) = ("no tick", []) }
+        rows[0].problem = "a tick was early"
+        let main = try main(Report(Synthetic.results(rows)))
+        let lines = try lines("//div[@id='picture']/table", in: main)
+        #expect(lines.map { $0[0] } == ["row"] + rows.map(\.key.row))
+        #expect(lines[3] == ["hybrid", "failed after 0 laps: no tick"])
+        let warnings = try texts("//p[@class='warning']", in: main)
+        #expect(warnings == ["PARTIAL: hybrid failed after 0 laps: no tick", "timerfd: a tick was early"])
+        var failed = MeasuredRow(RowKey("dispatch", .backend, load: "busy"))
+        failed.failure = "no busy"
+        let none = try self.main(Report(Synthetic.results(rows.prefix(1) + [failed])))
+        let last = try self.lines("//div[@id='picture']/table[2]", in: none)
+        #expect(last.last == ["dispatch", "failed after 0 laps: no busy"])
+    }
+
+    @Test func theTermsNameTheRowsWithoutTheLibrary() throws {
+        func terms(_ name: String) throws -> [String] {
+            let kind = try #require(Self.kinds.first { $0.name == name })
+            return try texts("//p[@class='quiet'][last()]", in: try main(kind.report))
+        }
+        #expect(try terms("plain").last?.hasSuffix(" task-sleep and bare tick without the library.") == true)
+        #expect(try terms("builds").last?.hasSuffix(" CPU: share of one core.") == true, "another build has it, too")
+    }
+
+    /// Names of rows, machines and files come from outside. U+0D4E makes one character of itself and what follows it.
+    @Test(arguments: [
+        "</main><script>alert(1)</script>", "a & b &lt; c", "\" onload=\"alert(1)", "'", "{{data}}",
+        "\u{D4E}</script><b>", "\u{D4E}\" style=\"x", "\"\u{301} style=\"x", "\u{D4E}&amp;", "]]>", "<!--", "\u{FFFF}",
+    ])
+    func namesFromOutsideAreTextAndNothingElse(name: String) throws {
+        var results = Synthetic.results([
+            Synthetic.row(name, lateness: 39_000), Synthetic.row("hybrid", load: name, lateness: 100),
+            Synthetic.row(name, load: name, lateness: 39_000),
+        ])
+        results.host = Host(system: name, kernel: name, machine: name, cpu: name, processors: 2, build: .release)
+        results.remarks = [name]
+        results.rows[0].problem = name
+        results.judgements = [
+            Judgement(
+                need: name,
+                findings: [.init(row: name, load: name, outcome: .fails, reason: name)],
+                outcome: .fails
+            )
+        ]
+        let page = try Page(Report(results)).html
+        let main = try main(Report(results))
+        let shown = name == "\u{FFFF}" ? "" : name.split(separator: " ").joined(separator: " ")
+        #expect(try texts("//tbody/tr/th", in: main).count { $0 == shown } == 4)
+        #expect(try texts("//li", in: main) == ["not met: \(shown)@\(shown), \(shown)"] || shown.isEmpty)
+        #expect(try main.nodes(forXPath: "//script | //b | //@style | //@onload").isEmpty)
+        let scripts = page.split(separator: "<script", omittingEmptySubsequences: false).count
+        #expect(
+            scripts == 3
+                && page.unicodeScalars.split(separator: "<").count { $0.starts(with: "/script".unicodeScalars) } == 2
+        )
+        let junit = JUnitFile(results.judgements, seconds: 1).description
+        #expect(XMLParser(data: Data(junit.utf8)).parse())
+    }
+
+    @Test func theFactsAreSentences() {
+        var results = Synthetic.results(Synthetic.rows(changing: 3) { $0.early = 2 })
+        (results.host.cpuQuota, results.host.usableProcessors) = (0.5, 1)
+        (results.options.thread, results.options.why) = ("fifo:80", 500_000)
+        results.machine.quota = QuotaStops(limit: 0.5, periods: 66, stops: 51, share: 72.4)
+        let known = [
+            "A CPU, x86_64, 2 processors, 1 of them usable, a quota of 0.50 processors, governor performance, a "
+                + "guest of a hypervisor, Linux 6.1.",
+            "suspending (tsc). One reading takes 0.03 µs.",
+            "1 timer, every 1 ms, delivered inline. 40 laps, in which each row has one turn of 20 ms, in random order "
+                + "(seed 1). Threads: fifo:80. Each tick later than 500 µs was traced to its cause.",
+            "Other programs used 1.0 % of the processors (load 0.3). Programs waited for a processor 0.2 % of the "
+                + "time. Other guests of the host took 0.0 %. Throttling: the quota of 0.50 processors stopped this "
+                + "process in 51 of 66 periods.",
+            "compare-backends 0.1.0, release build, 2026-05-01 12:00:00 UTC, in 30 s.",
+            "task-sleep ticked early 2 times.",
+        ]
+        #expect(Fact.all(of: results).map(\.text) == known)
+        var hidden = Synthetic.results(Array(Synthetic.rows.prefix(1)), machine: MachineState(loadAverage: 0.3))
+        (hidden.host.clockRead, hidden.host.clockSource) = (nil, nil)
+        let texts = Fact.all(of: hidden).map(\.text)
+        #expect(texts[1] == "suspending (of an unknown source).")
+        #expect(
+            texts[3] == "Unknown: what other programs used (load 0.3), how long programs waited for a processor and "
+                + "what other guests of the host took."
+        )
+    }
+}

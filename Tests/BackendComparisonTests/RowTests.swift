@@ -1,0 +1,125 @@
+@testable import BackendComparison
+import PreciseTimer
+import TestSupport
+import Testing
+
+/// Real turns of timers without the library.
+@Suite(.works("tasks have a clock of their own"))
+struct TaskSleepTests {
+    @Test(arguments: [1, 5], [HandlerPlace.inline, .main])
+    func everyDeadlineIsAccountedFor(timers: Int, place: HandlerPlace) throws {
+        let row = try Short.measure([NamedRow(.taskSleep(.until))]) { ($0.timers, $0.delivery) = (timers, place) }[0]
+        #expect(row.key == RowKey("task-sleep", .peer) && row.failure == nil)
+        #expect(row.lateness.count >= 20 * UInt64(timers))
+    }
+
+    /// The turn would last a minute.
+    @Test func aStoppedTurnEndsItsTasks() throws {
+        var measurement = Measurement(try Short.plan([NamedRow(.taskSleep(.until))]) { $0.deadlines = 30_000 })
+        #expect(try !measurement.run { _ in false })
+    }
+
+    /// Peers are measured on the suspending clock.
+    @Test func deadlinesOfATooShortPeriodAreAccountedFor() throws {
+        let rows = try Short.measure([NamedRow(.taskSleep(.until))]) { request in
+            (request.period, request.deadlines, request.clock) = (.microseconds(1), 200, .wall)
+        }
+        #expect(rows[0].lateness.count >= 200)
+    }
+}
+
+/// The loops that backends are compared with.
+@Suite(.works("a bare loop sleeps in the kernel")) struct BareTests {
+    @Test func afterAStallEveryTimerIsOnItsGridAgain() {
+        let start = TimerInstant(nanoseconds: 1_000_000)
+        let probes = [0, 300, 700].map { Probe(Deadlines(start: start + $0, period: 1000), goal: 20) }
+        var (now, waits) = (start, 0)
+        BareLoop.loop(
+            probes,
+            StopFlag(),
+            waitingBy: { deadline in
+                waits += 1
+                // The seventh wake-up is late by more than two periods, all others by 10 ns.
+                now = max(now, deadline) + (waits == 7 ? 2_400 : 10)
+            },
+            readingBy: { _ in now }
+        )
+        let results = probes.map(\.result)
+        #expect(results.allSatisfy { $0.problem == nil && $0.accounted == 20 })
+        #expect(results.map(\.missed) == [2, 2, 1])
+        // The stall made one tick of each timer late.
+        #expect(results.map { $0.samples.filter { $0.lateness > 30 }.count } == [1, 1, 1])
+    }
+
+    /// Each timer has a period of its own, and they end one after the other.
+    @Test func aLoopWaitsForTheEarliestOfItsTimers() {
+        let timers: [(probe: Probe, goal: UInt64)] = (0..<50)
+            .map { (number: UInt64) in
+                let start = TimerInstant(nanoseconds: 1_000_000 + number * 37 % 50)
+                let goal = 5 + number % 7
+                return (Probe(Deadlines(start: start, period: 1000 + number * 17 % 50), goal: goal), goal)
+            }
+        var waits: [TimerInstant] = []
+        BareLoop.loop(
+            timers.map(\.probe),
+            StopFlag(),
+            waitingBy: { waits.append($0) },
+            readingBy: { _ in waits[waits.count - 1] }
+        )
+        let deadlines = timers.flatMap { timer in (0..<timer.goal).map { timer.probe.deadlines[$0] } }
+        #expect(waits == Set(deadlines).sorted())
+    }
+
+    @Test(arguments: Bare.allCases)
+    func manyTimersAreAccountedFor(_ bare: Bare) throws {
+        let row = try Short.measure([NamedRow(.bare(bare))]) { $0.timers = 7 }[0]
+        #expect(row.lateness.count >= 140 && row.problem == nil && row.failure == nil)
+    }
+}
+
+@Suite struct RowAndLoadTests {
+    @Test(arguments: [
+        ("idle", Load.idle), ("busy", .busy), ("cpu", .cpu(1)), ("cpu:2", .cpu(2)), ("cpu:256", .cpu(256)),
+    ])
+    func aLoadIsReadAndNamed(text: String, load: Load) throws {
+        #expect(try Load.parse(text) == load)
+        #expect(try Load.parse(load.name) == load)
+    }
+
+    @Test(arguments: [
+        "", "idle:", "idle:1", "busy:2", "cpu:", "cpu:0", "cpu:-1", "cpu:1025", "cpu:1.5", "cpu:two", "CPU", "cpu:1:2",
+        "memory", "handler:1ms", " idle", "disk", "cpu:99999999999999999999",
+    ])
+    func otherTextsAreRefusedInOneLine(text: String) {
+        let problem = #expect(throws: Failure.self) { try Load.parse(text) }
+        #expect(problem?.description.contains("\n") == false)
+    }
+
+    @Test func theSecondOfTwoEqualRowsIsNumbered() throws {
+        let rows = try NamedRow.parse("timerfd,dispatch,timerfd,timerfd,bare,task-sleep,bare")
+        #expect(rows.map(\.name) == ["timerfd", "dispatch", "timerfd#2", "timerfd#3", "bare", "task-sleep", "bare#2"])
+        #expect(Set(rows).count == 7)
+        #expect(rows.map(\.kind) == [.backend, .backend, .backend, .backend, .bare, .peer, .bare])
+    }
+
+    @Test(arguments: ["", "timerfd,", "epoll", "timerfd#2", "timerfd, dispatch"])
+    func otherRowsAreRefusedWithTheNamesOfAll(text: String) {
+        let problem = #expect(throws: Failure.self) { try NamedRow.parse(text) }
+        for row in NamedRow.all { #expect(problem?.description.contains(row.name) == true) }
+    }
+
+    @Test func theUsualRowsBeginWithTheBase() {
+        let rows = NamedRow.usual(on: .suspending).map(\.name)
+        #expect(rows.first == RowKey.base && rows.suffix(2) == ["task-sleep", RowKey.bare])
+        #expect(!NamedRow.usual(on: .wall).map(\.name).contains("runloop"))
+        #expect(NamedRow(.backend(.runLoop)).obstacle(on: .wall)?.contains("wall clock") == true)
+    }
+
+    @Test func aRowUnderALoadIsNamedByBoth() {
+        let rows = [
+            PlannedRow(row: NamedRow(.backend(.timerFD)), load: .idle),
+            PlannedRow(row: NamedRow(.backend(.timerFD), number: 2), load: .cpu(2)),
+        ]
+        #expect(rows.map(\.key.description) == ["timerfd", "timerfd#2@cpu:2"])
+    }
+}

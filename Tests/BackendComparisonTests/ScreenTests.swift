@@ -1,0 +1,181 @@
+@testable import BackendComparison
+import Foundation
+import Testing
+
+/// The first screen, as a person reads it.
+@Suite struct ScreenTests {
+    private static let busy = Report(
+        Synthetic.results(Synthetic.rows, machine: MachineState(others: 97, waiting: 80, stolen: 0, loadAverage: 5.4))
+    )
+
+    private func lines(_ screen: Screen) -> [String] { screen.description.split(separator: "\n").map(String.init) }
+
+    /// A difference is a time, and no number has more than two digits that mean something.
+    @Test func theFirstScreenIsKnown() {
+        let lines = lines(Screen(Synthetic.report))
+        let known = [
+            /1 ms timer · 30 s · A, 2 vCPU guest · Linux 6\.1/,
+            #/ +p50 +p99 \(range\) +missed +drift ppm +CPU +than timerfd/#,
+            /timerfd +39 µs +2\d\d µs \(\d+–\d+\) +0\.0 % +0 ± 3 +2\.0 %/,
+            /dispatch +46 µs +\d+ µs \(\d+–\d+\) +0\.0 % +0 ± 3 +3\.0 % +[\d.]+ µs later/,
+            /hybrid +0\.12 µs +60 µs \(\d+–\d+\) +0\.0 % +0 ± 3 +9\.0 % +39 µs earlier/,
+            /task-sleep +\d+ µs +[\d.]+ ms \([\d.]+–[\d.]+\) +0\.0 % +0 ± 3 +9\.0 % +\d+ µs later/,
+            /bare +39 µs +\d+ µs \(\d+–\d+\) +0\.0 % +0 ± 3 +2\.0 % +same/,
+            /timerfd is enough unless .*/, /At p99, hybrid is earlier than timerfd, and task-sleep is later\./,
+        ]
+        #expect(lines.count == known.count)
+        for (line, known) in zip(lines, known) { #expect(line.wholeMatch(of: known) != nil, "\(line)") }
+    }
+
+    /// Fault 8: drift was not in the table, and missed was pushed out.
+    @Test(arguments: [Synthetic.report, busy], [30, 40, 50, 60, 70, 79, 80])
+    func aNarrowTerminalHasFewerColumnsAndNoBrokenLine(report: Report, width: Int) {
+        let lines = lines(Screen(report, width: width))
+        #expect(lines.allSatisfy { $0.count <= width }, "\(lines)")
+        #expect(width < 40 || lines.contains { $0.hasPrefix("hybrid") && $0.hasSuffix("earlier") })
+        #expect(width < 80 || lines.contains { $0.contains(/p99 \(range\) +missed +drift ppm +CPU +than timerfd$/) })
+    }
+
+    /// Fault 3.
+    @Test func aBusyMachineAndWhatIsMissingStandUnderTheHeading() {
+        #expect(lines(Screen(Self.busy))[1] == "BUSY: other programs used 97 % of the processors (load 5.4 on 2)")
+        let rows = Synthetic.rows(changing: 4) { $0.turns.removeLast() }
+        let partial = lines(Screen(Report(Synthetic.results(rows, isStopped: true))))
+        #expect(partial[1] == "PARTIAL: stopped after 30 s; the last lap lacks bare")
+    }
+
+    @Test func everyLoadHasItsBlock() {
+        let lines = lines(Screen(Synthetic.report(of: Synthetic.pair() + Synthetic.pair(load: "busy"))))
+        #expect(lines.filter { $0.hasPrefix("load ") } == ["load idle", "load busy"])
+        #expect(lines.contains { $0.hasPrefix("When idle and under busy, timerfd is enough unless") })
+    }
+
+    @Test func colourIsOnlyForATerminal() {
+        #expect(!Screen(Synthetic.report).description.contains("\u{1B}"))
+        #expect(Screen(Synthetic.report, inColour: true).description.contains("\u{1B}[1m1 ms timer"))
+    }
+
+    @Test(
+        arguments: [
+            (true, ["TERM": "xterm"], true), (false, ["TERM": "xterm"], false), (true, [:], false),
+            (true, ["TERM": ""], false),
+            (true, ["TERM": "dumb"], false), (true, ["TERM": "xterm", "NO_COLOR": "1"], false),
+            (true, ["TERM": "xterm", "NO_COLOR": ""], true),
+        ] as [(Bool, [String: String], Bool)]
+    )
+    func escapeCodesAreForATerminalThatObeysThem(isTerminal: Bool, environment: [String: String], obeys: Bool) {
+        #expect(Display(isTerminal: isTerminal, columns: 80, environment: environment).obeysEscapes == obeys)
+    }
+
+    @Test(
+        arguments: [
+            (true, 132, nil, 132), (true, nil, nil, 80), (true, 132, "60", 60), (true, 132, "0", 132),
+            (true, 132, "x", 132),
+            (false, nil, "60", nil),
+        ] as [(Bool, Int?, String?, Int?)]
+    )
+    func theUsersColumnsComeBeforeTheTerminals(isTerminal: Bool, columns: Int?, asked: String?, width: Int?) {
+        let environment = asked.map { ["COLUMNS": $0] } ?? [:]
+        #expect(Display(isTerminal: isTerminal, columns: columns, environment: environment).width == width)
+    }
+
+    @Test(
+        arguments: [
+            ([:], false), (["LANG": "C"], true), (["LANG": "POSIX"], true), (["LANG": "de_DE.UTF-8"], false),
+            (["LANG": "en_US.utf8"], false), (["LC_ALL": "C", "LANG": "C.UTF-8"], true),
+            (["LC_CTYPE": "C.UTF-8"], false),
+            (["LC_ALL": "", "LC_CTYPE": "", "LANG": "C"], true), (["LC_CTYPE": "C.UTF-8", "LANG": "C"], false),
+            (["LANG": "de_DE.ISO-8859-1"], true),
+        ] as [([String: String], Bool)]
+    )
+    func onlyALocaleThatIsNamedTakesUnicodeAway(environment: [String: String], isASCII: Bool) {
+        let display = Display(isTerminal: false, columns: nil, environment: environment)
+        let (text, plain) = ("8 ± 29 · 44 µs (0.1–2) –… “é” machine’s", "8+/-29 - 44 us (0.1-2) -~ \"é\" machine's")
+        #expect(display.text(text) == (isASCII ? plain : text))
+    }
+
+    @Test func theWideTableHasEveryFigureWithItsRange() {
+        let text = Screen(Synthetic.report, isWide: true).description
+        let titles = Figure.allCases.map(\.rawValue) + ["worst", "waited"]
+        #expect(titles.filter { !text.contains($0) } == [])
+        #expect(text.contains(/hybrid.*39 µs \(\d+–\d+\) earlier/))
+    }
+
+    /// 200 columns on a terminal of 80.
+    @Test(arguments: [30, 40, 80, 120])
+    func manyColumnsStandInBlocks(width: Int) throws {
+        let reports = ["a.json", "b.json", "c.json"].map { ($0, Synthetic.report) }
+        let texts = [
+            Screen(Synthetic.report, width: width, isWide: true).description,
+            SideBySide(reports, width: width).description,
+        ]
+        for text in texts {
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.allSatisfy { $0.count <= width && !$0.isEmpty && $0.last != " " }, "\(text)")
+        }
+        // Nothing of the tables is lost, and a figure's values stay in one block if it has room.
+        let wide = [Screen(Synthetic.report, isWide: true).description, SideBySide(reports).description]
+        for (text, whole) in zip(texts, wide) {
+            let words = Set(text.split { $0 == " " || $0 == "\n" })
+            let cells = whole.split(separator: "\n").filter { $0.hasPrefix(" ") || $0.contains("  ") }
+            let missing = cells.flatMap { $0.split(separator: " ") }.filter { !words.contains($0) }
+            #expect(missing.isEmpty && cells.count >= 6)
+        }
+        #expect(
+            width != 80 || texts[1].contains(#/\n +p50 1 +p50 2 +p50 3\n(?:[^\n]*\n){5} +p99 \(range\) 1 [^\n]* 3\n/#)
+        )
+    }
+
+    @Test(arguments: [nil, 30, 80]) func aNeedIsWrappedOnATerminalOnly(width: Int?) throws {
+        let need = try Need.parse("timerfd.p50 later 5% than dispatch, p99 < 2us, cpu < 1%")
+        let text = try Judgement(need, of: Synthetic.report).lines(width: width)
+        let lines = text.split(separator: "\n")
+        #expect(width.map { width in lines.allSatisfy { $0.count <= width } } ?? (lines.count == 5), "\(text)")
+        #expect(width != 80 || text.contains("\n  not met    timerfd   p99"), "\(text)")
+    }
+
+    @Test(arguments: [30, 40, 80]) func theDoctorFitsATerminal(width: Int) {
+        let text = DiagnosisTable(Diagnosis(of: MachineFacts(host: Synthetic.host)), width: width).description
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= width }, "\(text)")
+        #expect(text.contains(#/(\n|^)(good|usual|limits|unknown) +clock source/#) && text.contains("\nunknown  "))
+    }
+
+    @Test func lateTicksCutSpinsAndRemarksAreSaid() {
+        var rows = Synthetic.rows(changing: 0) { row in
+            row.late = LateTicks(threshold: 500_000)
+            row.late?.add(.waited)
+        }
+        rows[2].spin = SpinCuts(cuts: 400)
+        var results = Synthetic.results(rows, laps: (0..<40).map { Lap(waiting: $0 < 4 ? 50 : 0) })
+        results.remarks = ["--deliver queue: inline for bare"]
+        let text = Screen(Report(results), width: 200).description
+        let notes = [
+            "timerfd: 1 tick later than 500 µs: 1 ready to run but not yet running.",
+            "hybrid: the budget shortened the spin before 50 % of the deadlines",
+            "Note: --deliver queue: inline for bare.", "p50 leaves out 4 of 40 laps, which other work disturbed.",
+        ]
+        #expect(notes.filter { !text.contains($0) } == [])
+    }
+
+    @Test func timesHaveTwoDigitsInTheUnitThatFits() {
+        let times = [39_000, 120, 4_400_000, 331_000_000, 1_500_000_000, 999_600, 0, 9_960, 994_000]
+            .map(NumberText.time)
+        let words = ["39 µs", "0.12 µs", "4.4 ms", "331 ms", "1.5 s", "1.0 ms", "0.0 µs", "10 µs", "994 µs"]
+        #expect(times == words)
+        let ranges = [100_000...46_000_000.0, nil].map { NumberText.time(Estimate(26_000_000, $0)) }
+        #expect(ranges == ["26 ms (0.10–46)", "26 ms (?)"])
+    }
+
+    /// Fault 12: two files became one table, with rows from one of them only.
+    @Test func twoFilesStandSideBySide() {
+        var other = Self.busy.results
+        other.rows.removeLast(3)
+        other.host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: "B", processors: 4, build: .release)
+        let text = SideBySide([("a.json", Synthetic.report), ("b.json", Report(other))]).description
+        let form =
+            /1  a\.json: 1 ms timer.*\n2  b\.json: 1 ms timer.*\n   BUSY: .*\n +p50 1 +p50 2 +p99 \(range\) 1 [^~]*/
+        #expect(text.wholeMatch(of: form) != nil, "\(text)")
+        #expect(text.contains(/hybrid +0\.12 µs +–/))
+        #expect(text.hasSuffix("1 and 2 differ in machine or options (A CPU and B): compare with care."))
+    }
+}

@@ -1,0 +1,296 @@
+@testable import BackendComparison
+import Foundation
+import TestSupport
+import Testing
+
+/// Latenesses in buckets.
+@Suite struct HistogramTests {
+    @Test func percentilesOfKnownValuesAreRightToTwoPercent() {
+        let histogram = SparseHistogram((1...100_000).map { Int64($0) })
+        for percent in [1, 50, 90, 99, 99.9, 100] {
+            #expect(abs(histogram.percentile(percent) / (1000 * percent) - 1) < 0.02, "\(percent)")
+        }
+    }
+
+    @Test func percentilesOfManyTurnsAreThoseOfAllDeadlines() {
+        // The mean of the turns' p99 would be 5,050.
+        let turns = [
+            SparseHistogram(Array(repeating: 100, count: 990)), SparseHistogram(Array(repeating: 10_000, count: 10)),
+        ]
+        #expect(SparseHistogram(sumOf: turns).percentile(99) == 100.5)
+        #expect(SparseHistogram(sumOf: turns).count == 1000)
+        #expect(SparseHistogram(sumOf: turns.reversed()) == SparseHistogram(sumOf: turns))
+    }
+
+    @Test func extremesAreClamped() {
+        #expect([SparseHistogram([-5, 10]), SparseHistogram()].map { $0.percentile(50) } == [0, 0])
+        #expect(SparseHistogram([.max]).percentile(50) >= 3_500_000_000_000)
+    }
+
+    @Test func aPercentileTakesSomeDeadlines() {
+        #expect([50, 90, 99, 99.9].map { SparseHistogram.fewest(for: $0) } == [1, 10, 100, 1000])
+    }
+
+    /// The last one has latenesses over six decades.
+    @Test func aSavedHistogramIsReadAgain() {
+        var random = SplitMix64(seed: 5)
+        let wide = (0..<5000).map { _ in Int64(random.next() % 1000) << Int64(random.next() % 20) }
+        for values in [[], [0], [-5, 10], [1, 1, 1], [.max], [39_424, 39_425, 80_000], wide] as [[Int64]] {
+            #expect(SparseHistogram(SparseHistogram(values).text) == SparseHistogram(values), "\(values.prefix(3))")
+        }
+    }
+
+    @Test(arguments: [
+        "5:0", "7 5", "5 5", "5:2 x", "5: 7", "-5", "5:-1", "5:99999999999999999999", "5:18446744073709551615",
+        "3600000000001", "5:1:1", "5.0", "5,7", "129", "5:281474976710657",
+    ])
+    func hostileTextsAreRefused(text: String) { #expect(SparseHistogram(text) == nil) }
+}
+
+/// The slope of lateness over time.
+@Suite struct StretchDriftTests {
+    /// Ticks that get later by `ppm`, with noise added to each.
+    private func fitted(
+        ppm: Int64,
+        ticks: Int,
+        every milliseconds: Int64 = 1,
+        adding noise: (Int) -> Int64 = { _ in 0 }
+    ) -> StretchDrift? {
+        let points = (0..<ticks)
+            .map { tick in
+                let time = Int64(tick) * milliseconds
+                return Point(time: UInt64(time) * 1_000_000, lateness: 50_000 + time * ppm + noise(tick))
+            }
+        return StretchDrift(points)
+    }
+
+    /// Missed deadlines stretch the time.
+    @Test func aKnownSlopeIsFound() throws {
+        for (ppm, milliseconds) in [(0, 1), (5, 1), (-3, 1), (33_000, 1), (2, 2)] as [(Int64, Int64)] {
+            let drift = try #require(fitted(ppm: ppm, ticks: 1000, every: milliseconds))
+            #expect(abs(drift.ppm - Double(ppm)) < 1e-6 && drift.noise < 1e-3, "\(ppm)")
+        }
+    }
+
+    @Test func neitherAFewGreatLatenessesNorTheFirstQuarterBendTheSlope() throws {
+        let great = try #require(fitted(ppm: 5, ticks: 1600) { $0 > 1500 && $0 % 10 == 0 ? 50_000_000 : 0 })
+        #expect(abs(great.ppm - 5) < 0.1)
+        #expect(fitted(ppm: 0, ticks: 100, every: 50) { $0 < 25 ? -10_000 : 0 }?.ppm == 0)
+    }
+
+    @Test func tooFewTicksOrTicksAtOneTimeHaveNoDrift() {
+        #expect([0, 14, 15].map { fitted(ppm: 0, ticks: $0, every: 50) != nil } == [false, false, true])
+        #expect(fitted(ppm: 0, ticks: 100, every: 0) == nil)
+    }
+
+    /// Fault 8: a bound without an estimate, "± 19".
+    @Test(arguments: [
+        (12.13, 3.04, "12 ± 3"), (-12.13, 3.04, "-12 ± 3"), (0.4, 3.04, "0 ± 3"), (0.04, 0.12, "0.0 ± 0.1"),
+    ])
+    func aDriftIsAnEstimateWithItsNoise(ppm: Double, noise: Double, words: String) {
+        #expect(NumberText.drift(StretchDrift(ppm: ppm, noise: noise).estimate) == words)
+    }
+}
+
+@Suite struct SignedRankTests {
+    /// Pseudorandom values, each with a share of the value before it.
+    private func values(_ count: Int, seed: some BinaryInteger, carry: Double = 0) -> [Double] {
+        var generator = SplitMix64(seed: UInt64(seed))
+        var last = 0.0
+        return (0..<count)
+            .map { _ in
+                last = carry * last + Double(generator.next() >> 11) / 0x1p53 - 0.45
+                return last
+            }
+    }
+
+    /// Estimates that numpy and scipy made from the same values, by sorting all Walsh averages.
+    @Test(
+        arguments: [
+            (1, 7, 0, [-.infinity, 0.236180855374, .infinity]),
+            (2, 8, 0, [-0.151203149076, 0.177204877879, 0.321020940299]),
+            (3, 12, 0, [-0.285055274581, 0.056461009101, 0.343577289756]),
+            (4, 30, 0.5, [-0.068308654394, 0.220300691416, 0.489847416053]),
+            (5, 50, 0, [-0.081793006744, 0.048850188835, 0.171344169442]),
+            (6, 51, 0, [-0.080676455875, 0.051027951575, 0.174038505000]),
+            (7, 150, 0, [0.012432272593, 0.078294873894, 0.158315712756]),
+            (8, 150, 0.6, [0.009939039221, 0.147689368502, 0.296651681793]),
+            (9, 151, -0.5, [-0.054638805900, 0.029878053372, 0.115598599878]),
+            (10, 1000, 0.3, [0.046232251571, 0.081693986734, 0.117086739043]),
+        ] as [(UInt64, Int, Double, [Double])]
+    )
+    func theEstimateEqualsThatOfAnotherProgram(seed: UInt64, count: Int, carry: Double, known: [Double]) throws {
+        let ours = try #require(SignedRank.estimate(values(count, seed: seed, carry: carry)))
+        let pairs = zip([ours.low, ours.middle, ours.high], known)
+        #expect(pairs.allSatisfy { $0 == $1 || abs($0 - $1) < 1e-9 }, "\(ours)")
+    }
+
+    @Test func equalValuesLeaveNoDoubtAndNoValuesNoEstimate() throws {
+        #expect(SignedRank.estimate([]) == nil)
+        let estimate = try #require(SignedRank.estimate(Array(repeating: 0.25, count: 20)))
+        #expect([estimate.low, estimate.middle, estimate.high] == [0.25, 0.25, 0.25])
+    }
+
+    @Test func neitherTheOrderNorOneWildValueMovesTheMiddle() throws {
+        let values = values(60, seed: 3)
+        let calm = try #require(SignedRank.estimate(values))
+        let wild = try #require(SignedRank.estimate(values.dropLast() + [1e9]))
+        #expect(SignedRank.estimate(values.reversed())?.middle == calm.middle)
+        #expect(abs(wild.middle - calm.middle) < 0.05 && wild.high < calm.high + 0.2)
+    }
+
+    /// The interval promises to be wrong in one of a hundred cases at most.
+    @Test(arguments: [8, 9, 12, 60])
+    func theIntervalMissesTheMiddleOfEqualRowsAboutOnceInAHundred(count: Int) {
+        let seeds = Effort.of(500, thorough: 5_000)
+        let misses = (1...seeds)
+            .count { seed in
+                // The values are symmetric around 0.05.
+                let estimate = SignedRank.estimate(values(count, seed: seed).map { $0 - 0.05 })
+                return estimate.map { $0.low > 0 || $0.high < 0 } ?? true
+            }
+        #expect((seeds / 500...seeds * 62 / 5_000).contains(misses), "\(misses) of \(seeds)")
+    }
+}
+
+/// Intervals of tails, shares and prices, and verdicts by p99.
+@Suite struct RoundsTests {
+    /// Turns in moods: the machine is slow for some laps, for all rows alike, and in one turn of 25 it stalls for five
+    /// deadlines.
+    private func turns(_ laps: Int, seed: UInt64, on machine: UInt64 = 0, tail: Double = 0, share: Double = 0) -> [Turn]
+    {
+        var (random, moods, mood) = (SplitMix64(seed: seed), SplitMix64(seed: machine &+ 99), 1.0)
+        return (0..<laps)
+            .map { _ in
+                mood = max(0.5, min(3, mood * .random(in: 0.9..<1.12, using: &moods)))
+                var latenesses = (0..<20)
+                    .map { _ in
+                        let isLate = Double.random(in: 0..<1, using: &random) < share
+                        return Int64(mood * .random(in: 20_000..<60_000, using: &random) + (isLate ? tail : 0))
+                    }
+                if Int.random(in: 0..<25, using: &random) == 0 {
+                    for place in 0..<5 { latenesses[place] += Int64(5 - place) * 100_000 }
+                }
+                return Synthetic.turn(latenesses)
+            }
+    }
+
+    private func verdict(_ first: [Turn], _ second: [Turn]) -> Ratio.Verdict? {
+        Rounds(first).ratio(to: Rounds(second), 99)?.verdict
+    }
+
+    /// Fault 4: +800 µs on 3 % of the wake-ups came out reversed.
+    @Test func aPlantedTailIsNamedAndNeverReversed() {
+        let verdicts = (1...40 as ClosedRange<UInt64>)
+            .map { seed in
+                let other = turns(200, seed: seed + 1000, on: seed)
+                return verdict(turns(200, seed: seed, on: seed, tail: 800_000, share: 0.03), other)
+            }
+        #expect(verdicts.count { $0 == .later } >= 36, "\(verdicts.count { $0 == .later }) of 40")
+        #expect(!verdicts.contains(.earlier))
+    }
+
+    @Test func equalTailsAreToldApartHardlyEver() {
+        let wrong = (1...100 as ClosedRange<UInt64>)
+            .count { seed in
+                let verdict = verdict(turns(200, seed: seed, on: seed), turns(200, seed: seed + 1000, on: seed))
+                return verdict == .later || verdict == .earlier
+            }
+        #expect(wrong <= 3, "\(wrong) of 100")
+    }
+
+    @Test func theRangeOfATailHoldsTheTailOfALongMeasurement() throws {
+        // The same moods, a hundred times as long.
+        let truth = try #require(Rounds(turns(20_000, seed: 7)).percentile(99)).value
+        let misses = try (1...60 as ClosedRange<UInt64>)
+            .count { seed in
+                let interval = try #require(Rounds(turns(200, seed: seed)).percentile(99)?.interval)
+                return !interval.contains(truth)
+            }
+        #expect(misses <= 6, "\(misses) of 60")
+    }
+
+    @Test func sharesAndPricesHaveRanges() throws {
+        let turns = (0..<40)
+            .map { lap in Synthetic.turn([Int64](repeating: 10, count: 20), missed: lap % 4 == 0 ? 2 : 0) }
+        let rounds = Rounds(turns)
+        let figures = try [rounds.missed, rounds.cpu, rounds.wakeUps, rounds.switches].map { try #require($0) }
+        #expect(figures.map { ($0.value * 1e6).rounded() / 1e6 } == [2.5, 1, 1, 1])
+        #expect(figures.allSatisfy { $0.interval?.contains($0.value) == true })
+    }
+
+    /// `missed 0.0 % (0.0–0.0)`: of 800 deadlines without a miss, the draws show none either. The ends are those of
+    /// a Poisson count (F. Garwood, 1936) by scipy.
+    @Test(arguments: [
+        (0, 0.0, 5.298317), (1, 0.005013, 7.430130), (3, 0.337863, 10.977477), (7, 2.037337, 17.133593),
+    ])
+    func fewMissedDeadlinesHaveTheRangeOfTheirCount(count: Int, low: Double, high: Double) throws {
+        let turns = (0..<40)
+            .map { lap in Synthetic.turn([Int64](repeating: 10, count: 20), missed: lap < count ? 1 : 0) }
+        let missed = try #require(Rounds(turns).missed)
+        let interval = try #require(missed.interval)
+        #expect(abs(missed.value - Double(count) / 8) < 1e-9)
+        #expect(interval.lowerBound <= low / 8 + 1e-6 && interval.upperBound >= high / 8 - 1e-6, "\(interval)")
+        #expect(count > 0 || interval.upperBound < high / 8 + 1e-6, "\(interval)")
+    }
+
+    @Test func manyMissedDeadlinesHaveTheRangeOfTheirRounds() {
+        func missed(_ laps: Int, _ number: UInt64, of deadlines: Int) -> Estimate? {
+            let turn = Synthetic.turn([Int64](repeating: 10, count: deadlines), missed: number)
+            return Rounds([Turn](repeating: turn, count: laps)).missed
+        }
+        #expect(missed(40, 1, of: 20) == Estimate(5, 5...5))
+        #expect(missed(7, 0, of: 20) == Estimate(0), "too few rounds")
+        #expect(missed(8, 0, of: 1).map { ($0.interval?.upperBound ?? 0) < 100 } == true)
+        var turns = [Turn](repeating: Synthetic.turn([10], missed: 1), count: 7)
+        turns.append(Synthetic.turn([10]))
+        #expect(Rounds(turns).missed?.interval?.upperBound == 100, "no more than all")
+    }
+
+    /// `hybrid.p99 later 5% than timerfd` was met by 740 deadlines, of which neither p99 had a range.
+    @Test func aComparisonByP99HasARangeIfBothRowsHaveOne() {
+        func ratio(_ laps: Int) -> Ratio? {
+            let (later, earlier) = (turns(laps, seed: 1, tail: 800_000, share: 0.1), turns(laps, seed: 2))
+            return Rounds(later).ratio(to: Rounds(earlier), 99)
+        }
+        let ratios = [4, 39, 40].map(ratio)
+        #expect(ratios.map { $0 == nil } == [true, false, false])
+        #expect(ratios.map { $0?.estimate.interval != nil } == [false, false, true])
+        #expect(ratios.map(\.?.verdict) == [nil, .later, .later], "the verdict asks whether the rounds agree")
+    }
+
+    /// Of 39 turns of 20 deadlines, fewer than eight deadlines are later than the p99.
+    @Test func fewRoundsHaveNoRangeAndEqualOnesHaveEqualRanges() {
+        let tails = [7, 39, 100, 100].map { Rounds(turns($0, seed: 3)).percentile(99) }
+        #expect(tails.map { $0?.interval == nil } == [true, true, false, false])
+        let ranges = [(7, 90), (8, 90), (40, 99), (399, 99.9), (400, 99.9)]
+            .map { Rounds(turns($0, seed: 3)).percentile($1)?.interval != nil }
+        #expect(ranges == [false, true, true, false, true])
+        #expect(tails[2] == tails[3])
+        #expect(Rounds(turns(4, seed: 1)).percentile(99) == nil, "80 deadlines have no p99")
+        #expect(Rounds([]).percentile(50) == nil && Rounds([]).missed == nil)
+    }
+}
+
+/// One lateness as a multiple of another.
+@Suite struct RatioTests {
+    @Test func aRatioIsTheMiddleOfItsLogarithms() throws {
+        let logarithms = (0..<9).map { 0.2 + 0.1 * Double($0 * 5 % 9) }
+        let known = try #require(SignedRank.estimate(logarithms))
+        let (later, earlier) = (Ratio(ofLogarithms: logarithms), Ratio(ofLogarithms: logarithms.map { -$0 }))
+        #expect(later?.estimate == Estimate(exp(known.middle), exp(known.low)...exp(known.high)))
+        #expect([later?.verdict, earlier?.verdict] == [.later, .earlier])
+        #expect(Ratio(ofLogarithms: Array(logarithms.prefix(7)))?.estimate.interval == nil, "too few")
+        #expect(Ratio(ofLogarithms: []) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (1.04...1.3, Ratio.Verdict.later), (0.4...0.8, .earlier), (0.96...1.05, .same), (0.4...1.8, .unclear),
+            (1...1.1, .same), (nil, .unclear),
+        ] as [(ClosedRange<Double>?, Ratio.Verdict)]
+    )
+    func theVerdictIsTheIntervalAgainstOne(interval: ClosedRange<Double>?, verdict: Ratio.Verdict) {
+        #expect(Ratio(Estimate(1.1, interval)).verdict == verdict)
+    }
+}

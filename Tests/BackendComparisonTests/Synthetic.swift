@@ -1,0 +1,136 @@
+
+/// Results of measurements that never happened.
+enum Synthetic {
+    /// A turn of one timer with a period of 1 ms, 1 % of a processor, and one wake-up for each tick.
+    ///
+    /// - Parameters:
+    ///   - latenesses: nanoseconds, one for each deadline, in any order.
+    ///   - missed: how many of them belong to deadlines without a tick.
+    ///   - cpu: percent of a processor.
+    /// - Returns: the turn.
+    static func turn(_ latenesses: [Int64], missed: UInt64 = 0, cpu: Int64 = 1) -> Turn {
+        let ordered = latenesses.sorted()
+        let ticks = Int64(latenesses.count) - Int64(missed)
+        return Turn(
+            median: UInt64(max(ordered[(ordered.count - 1) / 2], 0)),
+            lateness: SparseHistogram(latenesses),
+            missed: missed,
+            cpu: Int64(latenesses.count) * 10_000 * cpu,
+            wakeUps: ticks,
+            switches: ticks,
+            elapsed: UInt64(latenesses.count) * 1_000_000
+        )
+    }
+
+    /// A turn of a kernel that shows no account.
+    static func withoutAccount(_ turn: Turn) -> Turn {
+        Turn(
+            median: turn.median,
+            lateness: turn.lateness,
+            missed: turn.missed,
+            cpu: nil,
+            wakeUps: nil,
+            switches: nil,
+            elapsed: turn.elapsed,
+            runDelay: nil
+        )
+    }
+
+    /// A row of turns.
+    static func row(
+        _ name: String,
+        _ kind: RowKey.Kind = .backend,
+        load: String = RowKey.idle,
+        of turns: [Turn],
+        drift: StretchDrift? = StretchDrift(ppm: 0.4, noise: 3)
+    ) -> MeasuredRow {
+        var row = MeasuredRow(RowKey(name, kind, load: load))
+        row.turns = turns
+        row.ticks = SparseHistogram(sumOf: turns.map(\.lateness))
+        row.drift = drift
+        return row
+    }
+
+    /// A row whose lateness is some nanoseconds in the middle, with noise, and a tail: nanoseconds that are added to a
+    /// share of the deadlines, from 0 to 1. Each turn misses some deadlines, which are 5 ms late. The price is in
+    /// percent.
+    static func row(
+        _ name: String,
+        _ kind: RowKey.Kind = .backend,
+        load: String = RowKey.idle,
+        lateness: Double,
+        laps: Int = 40,
+        tail: Double = 0,
+        share: Double = 0,
+        missed: UInt64 = 0,
+        cpu: Int64 = 1,
+        seed: UInt64 = 1
+    ) -> MeasuredRow {
+        var random = SplitMix64(seed: seed &+ UInt64(name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) }))
+        let turns = (0..<laps)
+            .map { _ in
+                let served = (0..<20 - missed)
+                    .map { _ in
+                        let isLate = Double.random(in: 0..<1, using: &random) < share
+                        return Int64(lateness * .random(in: 0.75..<1.25, using: &random) + (isLate ? tail : 0))
+                    }
+                return turn(served + (0..<missed).map { _ in 5_000_000 }, missed: missed, cpu: cpu)
+            }
+        return row(name, kind, load: load, of: turns)
+    }
+
+    static let host: Host = {
+        var host = Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 2, build: .release)
+        (host.clockSource, host.governor, host.hypervisor) = ("tsc", "performance", true)
+        (host.usableProcessors, host.clockRead) = (2, 26.1)
+        return host
+    }()
+
+    /// Results of rows with 30 s on a quiet machine.
+    static func results(
+        _ rows: [MeasuredRow],
+        machine: MachineState = MachineState(others: 1, waiting: 0.2, stolen: 0, loadAverage: 0.3),
+        laps: [Lap]? = nil,
+        isStopped: Bool = false
+    ) -> Results {
+        let origin = Origin(date: "2026-05-01T12:00:00Z", seconds: 30, version: "0.1.0")
+        var results = Results(
+            host: host,
+            origin: origin,
+            options: Options(period: 1_000_000, turn: 20_000_000),
+            rows: rows
+        )
+        results.options.stretch = 1_000_000_000
+        results.machine = machine
+        results.laps = laps ?? (0..<(rows.map(\.turns.count).max() ?? 0)).map { _ in Lap(waiting: 0, stolen: 0) }
+        results.isStopped = isStopped
+        return results
+    }
+
+    /// The rows of most tests: a default run.
+    static let rows = [
+        row("timerfd", lateness: 39_000, tail: 200_000, share: 0.06, cpu: 2),
+        row("dispatch", lateness: 46_000, tail: 200_000, share: 0.06, cpu: 3),
+        row("hybrid", lateness: 120, tail: 60_000, share: 0.02, cpu: 9),
+        row("task-sleep", .peer, lateness: 80_000, tail: 3_000_000, share: 0.05, cpu: 9),
+        row("bare", .bare, lateness: 39_000, tail: 200_000, share: 0.06, cpu: 2),
+    ]
+
+    /// These rows with one of them changed.
+    static func rows(changing place: Int, _ change: (inout MeasuredRow) -> Void) -> [MeasuredRow] {
+        var rows = rows
+        change(&rows[place])
+        return rows
+    }
+
+    /// The default backend, and one that is earlier by 40 µs.
+    static func pair(load: String = RowKey.idle, laps: Int = 40, base: Double = 40_000) -> [MeasuredRow] {
+        [row("timerfd", load: load, lateness: base, laps: laps), row("hybrid", load: load, lateness: 100, laps: laps)]
+    }
+
+    /// A default run on a quiet machine, computed once.
+    static let report = Report(results(rows))
+
+    /// A run of other rows on a quiet machine.
+    static func report(of rows: [MeasuredRow]) -> Report { Report(results(rows)) }
+}
