@@ -32,28 +32,14 @@ import Testing
         #expect(first == .hybrid && none == nil)
     }
 
-    @Test func itsTextAndItsFileAreThoseOfTheCommand() async throws {
+    @Test func itsTextHasItsRowsAndItsFileIsReadAgain() async throws {
         let comparison = try await Self.measured.value
         let data = try JSONEncoder().encode(comparison)
-        let file = try TemporaryFile(String(decoding: data, as: UTF8.self), suffix: ".json")
-        let shown = try await Command.run(["show", file.path])
-        #expect(shown.output == "\(comparison)\n" && shown.complaint.isEmpty)
         let lines = "\(comparison)".split(separator: "\n")
         #expect(lines.count { $0.hasPrefix("hybrid ") || $0.hasPrefix("timerfd ") || $0.hasPrefix("dispatch ") } >= 3)
         let flowing = lines.joined(separator: " ")
         #expect(comparison.sentences.allSatisfy { flowing.contains($0) } && !comparison.sentences.isEmpty)
         #expect(try JSONDecoder().decode(BackendComparison.self, from: data) == comparison)
-    }
-
-    @Test func aFileOfTheCommandIsAComparison() async throws {
-        let rows = ["--rows", "bare,timerfd,timerfd,hybrid", "--load", "idle,handler:1us"]
-        let text = try await Command.run(["--laps", "9", "--quiet"] + rows + Command.json).output
-        let comparison = try JSONDecoder().decode(BackendComparison.self, from: Data(text.utf8))
-        #expect(comparison.rows.map(\.backend) == [.timerFD, .hybrid], "of the first load, and without bare")
-        for (part, other) in [("\"schema\":4", "\"schema\":3"), ("\"median_ns\"", "\"a\"")] {
-            let wrong = Data(text.replacing(part, with: other).utf8)
-            #expect(throws: DecodingError.self) { try JSONDecoder().decode(BackendComparison.self, from: wrong) }
-        }
     }
 
     @Test func whatMakesNoSenseIsRefused() async {

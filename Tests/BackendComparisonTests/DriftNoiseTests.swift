@@ -9,7 +9,7 @@ import Testing
     /// What makes ticks late.
     enum Kind: CaseIterable {
         /// Two levels, 27 and 50 µs, each kept for so many ticks.
-        case shortLevels, longLevels
+        case shortLevels, longLevels, slowLevels
         /// Three stalls of 20 ms, which a timer skips, or catches up with tick by tick.
         case skippedStalls, caughtStalls
         /// Each tick on its own, or beside the tick before it.
@@ -33,6 +33,7 @@ import Testing
             switch self {
             case .shortLevels: return levels(of: 5...50)
             case .longLevels: return levels(of: 50...500)
+            case .slowLevels: return levels(of: 500...5_000)
             case .independent: return (0..<ticks).map { _ in exponential(30) }
             case .wandering:
                 var wander = 0.0
@@ -62,8 +63,11 @@ import Testing
         }
     }
 
-    /// The series of a quarter of a second, of a default run, and the longest one.
-    @Test(arguments: Kind.allCases, [(250, 1000), (1000, 1000), (4000, Effort.of(100, thorough: 1000))])
+    /// The series of a quarter of a second, of short runs, and of a default run.
+    @Test(
+        arguments: Kind.allCases,
+        [(250, 1000), (1000, 1000), (4000, Effort.of(100, thorough: 1000)), (10_000, Effort.of(50, thorough: 1000))]
+    )
     func aStretchIsTakenForAnotherDriftInOneOfAHundredAtMost(kind: Kind, size: (ticks: Int, series: Int)) {
         let ppm = 0.3
         let wrong = (1...size.series)
@@ -77,11 +81,43 @@ import Testing
     /// Ramps that are found in at least half of the stretches.
     @Test(arguments: [
         (Kind.shortLevels, 1000, 110.0), (.longLevels, 1000, 110), (.independent, 1000, 45), (.shortLevels, 4000, 22),
-        (.longLevels, 4000, 26), (.independent, 4000, 6),
+        (.longLevels, 4000, 26), (.independent, 4000, 6), (.shortLevels, 10_000, 9), (.longLevels, 10_000, 11),
+        (.independent, 10_000, 2),
     ])
     func aGreatDriftIsSeen(kind: Kind, ticks: Int, ppm: Double) {
         let seen = (1...50)
             .count { seed in kind.drift(ticks, ppm: ppm, seed: seed).map { $0.ppm > $0.noise } ?? false }
         #expect(seen >= 25, "\(seen) of 50")
+    }
+
+    /// Each sleep of such a loop adds its own lateness to all later ones, and a stall stays in it for ever.
+    @Test func aLoopWithoutAGridHasTheDriftOfItsSleeps() {
+        let drifts = (1...100)
+            .compactMap { seed in
+                let added = Kind.slowLevels.latenesses(10_000, seed: seed)
+                var sum = 0.0
+                let points = added.enumerated()
+                    .map { tick, lateness in
+                        sum += lateness * 1.5 + (tick == 5_000 ? 30_000 : 0)
+                        return Point(time: UInt64(tick) * 1_000_000, lateness: Int64(1000 * sum))
+                    }
+                // Between the two levels of 27 and 50 µs.
+                return StretchDrift(points, keepsGrid: false)
+            }
+        #expect(drifts.count == 100)
+        #expect(drifts.allSatisfy { (40_500...75_000).contains($0.ppm) && $0.noise < $0.ppm / 2 })
+        #expect(drifts.count { abs($0.ppm - 57_750) <= $0.noise } >= 90)
+    }
+
+    @Test func aLoopWithoutAGridThatIsSteadyHasLittleNoise() throws {
+        let points = Kind.independent.latenesses(10_000, seed: 1)
+            .reduce(into: [Point]()) { points, lateness in
+                let before = points.last?.lateness ?? 0
+                points.append(Point(time: UInt64(points.count) * 1_000_000, lateness: before + Int64(2000 * lateness)))
+            }
+        let drift = try #require(StretchDrift(points, keepsGrid: false))
+        #expect(abs(drift.ppm - 60_000) < drift.noise && drift.noise < 3_000)
+        // Of too few ticks nothing is known.
+        #expect(StretchDrift(Array(points.prefix(100)), keepsGrid: false) == nil)
     }
 }

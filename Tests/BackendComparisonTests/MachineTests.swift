@@ -140,7 +140,6 @@ struct HostTests {
         let turn = (Self.reading(0), Self.reading(1000, waiting: 100, busy: 500, stolen: 100, own: 100))
         #expect(state([turn]) == MachineState(others: 20, waiting: 10, stolen: 5))
         // Programs of ours are not in our account, and others wait because of a load of ours.
-        #expect(state([turn], under: .memory) == MachineState(others: 20, stolen: 5))
         #expect(state([turn], under: .cpu(1)) == MachineState(stolen: 5), "no program steals a guest's time")
     }
 

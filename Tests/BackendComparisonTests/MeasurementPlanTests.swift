@@ -116,14 +116,29 @@ import Testing
         #expect([3, 4].map { counted.begins(lap: $0, left: .zero) } == [true, false])
     }
 
-    @Test func aQuarterOfTheTimeIsForTheDrift() throws {
+    @Test func aThirdOfTheTimeIsForTheDriftOfAllRows() throws {
         let plans = [
-            try plan(), try plan { $0.time = .seconds(300) },
+            try plan(), try plan { $0.time = .seconds(3_600) }, try plan { $0.period = .milliseconds(100) },
             // Too few ticks for a slope, and laps instead of a time.
-            try plan { $0.period = .milliseconds(100) }, try plan { $0.laps = 5 },
+            try plan { $0.period = .seconds(1) }, try plan { $0.laps = 5 },
         ]
-        #expect(plans.map(\.options.stretch) == [1_875_000_000, 4_000_000_000, 0, 0])
-        #expect(plans[3].laps == 5)
+        #expect(plans.map(\.options.stretch) == [10_000_000_000, 100_000_000_000, 10_000_000_000, 0, 0])
+        #expect(plans.map(\.stretches.count) == [1, 1, 1, 0, 0])
+        #expect(plans[0].stretches[0] == plans[0].plannedRows && plans[4].laps == 5)
+    }
+
+    /// Four rows, whose ticks would be 1,000 to 400,000 a second on two processors.
+    @Test func rowsWhoseTicksWouldBeTooManyHaveTheirStretchesInGroups() throws {
+        let sizes = try [1_000, 200, 199, 100, 10]
+            .map { period in
+                let plan = try plan { ($0.period, $0.processors) = (.microseconds(period), 2) }
+                #expect(plan.stretches.flatMap(\.self) == plan.plannedRows)
+                #expect(plan.expectedTime <= .seconds(33))
+                return plan.stretches.map(\.count)
+            }
+        #expect(sizes == [[4], [4], [2, 2], [2, 2], [1, 1, 1, 1]])
+        let loads = try plan { $0.loads = [.idle, .busy] }
+        #expect(loads.stretches.map { Set($0.map(\.load)) } == [[.idle], [.busy]])
     }
 
     @Test(

@@ -115,9 +115,9 @@ struct RightsTests {
         let file = try TemporaryFile()
         func dropRunningChild() throws -> pid_t? {
             let child = try ChildProcess("/bin/sh", ["-c", "trap '' INT TERM; echo $$ > \(file.path); sleep 100"])
-            while file.text.isEmpty { pause(.milliseconds(1)) }
+            while try file.text.isEmpty { pause(.milliseconds(1)) }
             withExtendedLifetime(child) {}
-            return pid_t(file.text.dropLast())
+            return pid_t(try file.text.dropLast())
         }
         let id = try #require(try dropRunningChild())
         #expect(kill(id, 0) == -1)

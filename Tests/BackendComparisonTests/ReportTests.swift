@@ -102,7 +102,7 @@ import Testing
         }
         for row in reports.flatMap(\.rows) {
             let known = [row.p50, row.p90, row.p99, row.p999].compactMap(\.self)
-            let values = known.map(\.value) + [row.worst]
+            let values = known.map(\.value) + [row.worst].compactMap(\.self)
             #expect(values == values.sorted(), "\(row.key)")
             let ends = [known.compactMap(\.interval?.lowerBound), known.compactMap(\.interval?.upperBound)]
             #expect(ends == ends.map { $0.sorted() }, "\(row.key)")

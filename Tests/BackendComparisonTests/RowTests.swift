@@ -13,6 +13,13 @@ struct TaskSleepTests {
         #expect(row.lateness.count >= 20 * UInt64(timers))
     }
 
+    /// Each sleep begins when the one before it has ended.
+    @Test func aLoopThatSleepsForItsPeriodIsLaterAndLater() throws {
+        let row = try Short.measure([NamedRow(.taskSleep(.forPeriod))]) { $0.deadlines = 50 }[0]
+        #expect(row.key == RowKey("sleep-for", .relative) && row.failure == nil && row.problem == nil)
+        #expect(row.ticks.count == 50 && row.lateness.percentile(100) > 10 * row.lateness.percentile(1))
+    }
+
     /// The turn would last a minute.
     @Test func aStoppedTurnEndsItsTasks() throws {
         var measurement = Measurement(try Short.plan([NamedRow(.taskSleep(.until))]) { $0.deadlines = 30_000 })
@@ -110,7 +117,7 @@ struct TaskSleepTests {
 
     @Test func theUsualRowsBeginWithTheBase() {
         let rows = NamedRow.usual(on: .suspending).map(\.name)
-        #expect(rows.first == RowKey.base && rows.suffix(2) == ["task-sleep", RowKey.bare])
+        #expect(rows.first == RowKey.base && rows.suffix(3) == ["task-sleep", "sleep-for", RowKey.bare])
         #expect(!NamedRow.usual(on: .wall).map(\.name).contains("runloop"))
         #expect(NamedRow(.backend(.runLoop)).obstacle(on: .wall)?.contains("wall clock") == true)
     }

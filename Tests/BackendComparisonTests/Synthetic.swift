@@ -1,3 +1,4 @@
+@testable import BackendComparison
 
 /// Results of measurements that never happened.
 enum Synthetic {

@@ -1,4 +1,6 @@
+import BackendComparison
 import Foundation
+import PreciseTimer
 import TestSupport
 import Testing
 
@@ -68,6 +70,21 @@ import Testing
         #expect(outcome.code == 1 && outcome.output.contains("\ntimerfd "), "the results are on the screen")
         #expect(outcome.complaint.contains("error: writing to \(path("out.json"))"))
         #expect(try text("b.md").contains("| timerfd"), "a small file has room")
+    }
+
+    /// The text and the file of a program's comparison are those of the command.
+    @Test func aFileOfTheCommandIsAComparison() async throws {
+        let rows = ["--rows", "bare,timerfd,timerfd,hybrid", "--load", "idle,cpu:1"]
+        let text = try await Command.run(["--laps", "9", "--quiet"] + rows + Command.json).output
+        let comparison = try JSONDecoder().decode(BackendComparison.self, from: Data(text.utf8))
+        #expect(comparison.rows.map(\.backend) == [.timerFD, .hybrid], "of the first load, and without bare")
+        for (part, other) in [("\"schema\":5", "\"schema\":3"), ("\"median_ns\"", "\"a\"")] {
+            let wrong = Data(text.replacing(part, with: other).utf8)
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(BackendComparison.self, from: wrong) }
+        }
+        let file = try TemporaryFile(String(decoding: try JSONEncoder().encode(comparison), as: UTF8.self), suffix: ".json")
+        let shown = try await Command.run(["show", file.path])
+        #expect(shown.output == "\(comparison)\n" && shown.complaint.isEmpty)
     }
 
     /// Otherwise run the command on these files again, and paste what it prints.

@@ -71,7 +71,7 @@ import Testing
         )
         // Results that cannot be shown are an error, and no file receives them.
         #expect(outcome.code == (redirection.contains(" >&-") || redirection == ">&-" ? 1 : 0))
-        #expect(try JSONDecoder().decode(DecodedResults.self, from: Data(results.text.utf8)).schema == 4)
+        #expect(try JSONDecoder().decode(DecodedResults.self, from: Data(results.text.utf8)).schema == 5)
         #expect(try page.text.hasSuffix("</html>\n"))
     }
 

@@ -66,7 +66,7 @@ struct Measurement {
         do throws(Failure) {
             let turn = TurnRecord([try stretch.get()])
             update(planned) { row in
-                row.drift = StretchDrift(turn.points)
+                row.drift = StretchDrift(turn.points, keepsGrid: planned.key.kind != .relative)
                 row.problem = row.problem ?? (row.key.promises ? turn.problem : nil)
             }
         } catch { try giveUp(planned, error) }

@@ -31,6 +31,8 @@ package struct MeasurementPlan: Equatable, Sendable {
         package var why: Duration?
         /// What is asked of the system, and of rows that spin.
         package var wishes = ThreadWishes()
+        /// The processors that the process may use.
+        var processors = Processors.usable ?? Processors.online
         /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
         var patience: Duration = .seconds(5)
 
@@ -66,8 +68,8 @@ package struct MeasurementPlan: Equatable, Sendable {
     private static let partForStretches: UInt64 = 3
     private static let longestStretch = Duration.seconds(100)
     private static let mostDeadlinesOfStretch: UInt64 = 1_000_000
-    /// The most ticks in a second of all rows that have their stretches at the same time.
-    private static let mostTicksPerSecond: UInt64 = 20_000
+    /// The most ticks in a second, for each processor, of the rows that have their stretches at the same time.
+    private static let mostTicksPerSecond: UInt64 = 10_000
 
     /// - Throws: `Failure` if the request makes no sense, or its period is too long for its time.
     package init(_ asked: Request) throws(Failure) {
@@ -132,8 +134,9 @@ package struct MeasurementPlan: Equatable, Sendable {
     /// The rows under each load, in groups of nearly equal size whose ticks are not too many.
     private static func groups(of request: Request) -> [[PlannedRow]] {
         let rows = request.rows
-        let most = max(request.period.wholeNanoseconds * mostTicksPerSecond / 1_000_000_000, 1)
-        let count = (rows.count - 1) / Int(clamping: most) + 1
+        let ofProcessor = Double(request.period.wholeNanoseconds * mostTicksPerSecond) / 1e9
+        let most = max(ofProcessor * Double(max(request.processors, 1)), 1)
+        let count = (rows.count - 1) / Int(min(most, 1e6)) + 1
         return request.loads.flatMap { load in
             (0..<count).map { group in
                 rows[rows.count * group / count..<rows.count * (group + 1) / count]

@@ -7,6 +7,9 @@ struct StretchRun {
     let rows: [PlannedRow]
     let plan: MeasurementPlan
 
+    /// The time to start all rows, which takes a busy machine some 100 ms.
+    private static let lead = Duration.milliseconds(250)
+
     /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on;
     /// nil if it says no. A row that keeps its grid has its last deadline at the end; of another one, what it has
     /// recorded until then is enough.
@@ -14,7 +17,9 @@ struct StretchRun {
         let (request, goal, load) = (plan.request, plan.deadlinesOfStretch, rows[0].load)
         let (time, count) = (request.period * goal, UInt64(rows.count))
         let loadRun = try LoadRun(load, for: time + request.patience)
-        let lead = max(RowRun.preparation(goal: goal, timers: count) + load.lead, request.period)
+        let services = rows.map { planned in Result { () throws(Failure) in try planned.startService(in: request) } }
+        defer { for case .success(let service?) in services { service.shutdown() } }
+        let lead = max(Self.lead, request.period)
         let starts = Set([request.clock, .suspending]).map { $0.now.advanced(by: lead) }
         let end = TimerClock.suspending.now.advanced(by: lead + time + .milliseconds(50))
         var parts = rows.enumerated()
@@ -22,9 +27,11 @@ struct StretchRun {
                 let clock = planned.row.clock(asked: request.clock)
                 let start = starts.first { $0.clock == clock } ?? clock.now
                 let probe = Probe(Deadlines.spread(count, from: start, request.period)[place], goal: goal)
-                return Result { () throws(Failure) in try Part(planned, probe, in: request) }
+                return Result { () throws(Failure) in
+                    try Part(probe, planned.start([probe], on: services[place].get(), in: request), request)
+                }
             }
-        defer { for part in parts { try? part.get().end() } }
+        defer { for case .success(let part) in parts { part.ticking.stop() } }
         loadRun.begin()
         let wait = Wait(delivery: request.delivery)
         while TimerClock.suspending.now < end {
@@ -41,16 +48,11 @@ struct StretchRun {
     /// One row that ticks.
     private struct Part {
         let probe: Probe
-        private let service: TimerService?
-        private let ticking: any Ticking
+        let ticking: any Ticking
         private var patience: Patience
 
-        init(_ planned: PlannedRow, _ probe: Probe, in request: MeasurementPlan.Request) throws(Failure) {
-            (self.probe, service) = (probe, try planned.startService(in: request))
-            do throws(Failure) { ticking = try planned.start([probe], on: service, in: request) } catch {
-                service?.shutdown()
-                throw error
-            }
+        init(_ probe: Probe, _ ticking: any Ticking, _ request: MeasurementPlan.Request) {
+            (self.probe, self.ticking) = (probe, ticking)
             patience = Patience(limit: request.period + request.patience, now: TimerClock.suspending.now)
         }
 
@@ -62,14 +64,9 @@ struct StretchRun {
                 if !probe.progress.isComplete { try part.patience.check(ticks: probe.progress.ticks) }
                 return part
             } catch {
-                end()
+                ticking.stop()
                 throw error
             }
-        }
-
-        func end() {
-            ticking.stop()
-            service?.shutdown()
         }
     }
 }
