@@ -12,9 +12,9 @@ struct Benchmarks: ParsableCommand {
             figures in brackets. A sentence below a table names the rows that are behind, and says why.
             """,
         subcommands: [
-            Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, Mechanisms.self, StatisticsPrice.self,
-            TimeOuts.self, IdleRefresh.self, Scenes.self, Footprint.self, Instructions.self, Report.self,
-            ScaleCase.self, MemoryCase.self, WakeUpCase.self, SceneCase.self, OnTimeCase.self, SpinCase.self,
+            Scale.self, Contention.self, Stall.self, Memory.self, StatisticsPrice.self, TimeOuts.self,
+            IdleRefresh.self, Scenes.self, Footprint.self, Instructions.self, Report.self, ScaleCase.self,
+            MemoryCase.self, SceneCase.self,
         ]
     )
 }
@@ -26,8 +26,8 @@ struct Report: ParsableCommand {
         aliases: ["all"]
     )
     private static let measurements: [any Measurement.Type] = [
-        Scale.self, Contention.self, Stall.self, Memory.self, WakeUps.self, Mechanisms.self, StatisticsPrice.self,
-        TimeOuts.self, IdleRefresh.self, Scenes.self, Footprint.self, Instructions.self,
+        Scale.self, Contention.self, Stall.self, Memory.self, StatisticsPrice.self, TimeOuts.self, IdleRefresh.self,
+        Scenes.self, Footprint.self, Instructions.self,
     ]
 
     @OptionGroup var options: Options

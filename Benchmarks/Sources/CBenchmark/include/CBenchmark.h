@@ -1,4 +1,4 @@
-// The C parts of the benchmarks: a bare heap, the allocator's figures, loops over a timer descriptor, and a spin.
+// The C parts of the benchmarks: a bare heap, the allocator's figures, and the floors of the scenes.
 
 #ifndef C_BENCHMARK_H
 #define C_BENCHMARK_H
@@ -25,21 +25,14 @@ size_t bench_resident(void);
 // Gives the allocator's free pages back to the system.
 void bench_trim(void);
 
-// Reads a timerfd with an interval, once for each tick, until `ticks` have passed.
-void bench_timerfd_loop(uint64_t period, uint64_t ticks);
-
 // Nanoseconds of the monotonic clock.
 uint64_t bench_now(void);
 // Sets a timerfd of that clock for an instant.
 void bench_set(int descriptor, uint64_t instant);
 
-// What a thread waits in.
-enum bench_wait { BENCH_TIMERFD, BENCH_EPOLL_TIMERFD, BENCH_EPOLL_MILLISECONDS, BENCH_NANOSLEEP };
-// Waits `count` times for an instant `delay` nanoseconds away, with this timer slack, and stores how late each wait
-// ended. A wait in whole milliseconds is the next longer one.
-void bench_late(enum bench_wait wait, uint64_t delay, uint64_t slack, uint32_t count, int64_t *lateness);
 // The floor of timers with a tolerance: a heap by last instants, a timerfd, and a function to call for each tick. The
-// timerfd is set to the first last instant, and a round takes all timers that are due. One thread; no handle, lock or target. Does not return.
+// timerfd is set to the first last instant, and a round takes all timers that are due. One thread; no handle, lock or
+// target. Does not return.
 void bench_tolerant_loop(const uint64_t *periods, uint32_t count, uint64_t tolerance, void (*handler)(void));
 
 // The floor of idle time-outs: a hash table of structures under a mutex, and a thread with a heap and a timerfd. To
@@ -49,10 +42,5 @@ typedef struct bench_timeouts bench_timeouts;
 
 bench_timeouts *bench_timeouts_new(uint32_t keys, uint64_t timeout);
 void bench_timeouts_refresh(bench_timeouts *timeouts, uint64_t key);
-
-// Spins. The kernel ends this process with its parent.
-void bench_spin_until_parent_ends(void);
-// The same, in so many processes of a new session, which the kernel may schedule as one group (sched(7), autogroup).
-void bench_spin_in_own_session(int processes);
 
 #endif
