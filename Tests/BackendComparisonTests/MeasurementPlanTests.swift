@@ -52,7 +52,7 @@ import Testing
             // No period makes the start of each turn shorter.
             (
                 .milliseconds(1), .milliseconds(30), four, [.idle, .busy],
-                "1 ms does not fit into 30 ms with 4 rows under 2 loads: measure for 144 ms or longer"
+                "1 ms does not fit into 30 ms with 4 rows under 2 loads: measure for 145 ms or longer"
             ),
             (
                 .seconds(86_400), .milliseconds(1), four, [.idle],

@@ -94,7 +94,7 @@ import Testing
         let percentiles = try lines("//div[@id='percentiles']/table", in: main)
         let titles = ["row", "deadlines", "p50", "p90", "p99", "p99.9", "worst", "missed"]
         #expect(percentiles[0].prefix(8) == titles[...])
-        let expected = report.rows.map { row in [row.key.row, "\(row.deadlines)", NumberText.time(row.worst)] }
+        let expected = report.rows.map { row in [row.key.row, "\(row.deadlines)", NumberText.time(row.worst ?? 0)] }
         let found = percentiles.filter { $0[0] != "row" }.map { [$0[0], $0[1].replacing(",", with: ""), $0[6]] }
         #expect(found == expected, "\(name)")
     }
@@ -172,8 +172,6 @@ import Testing
             scripts == 3
                 && page.unicodeScalars.split(separator: "<").count { $0.starts(with: "/script".unicodeScalars) } == 2
         )
-        let junit = JUnitFile(results.judgements, seconds: 1).description
-        #expect(XMLParser(data: Data(junit.utf8)).parse())
     }
 
     @Test func theFactsAreSentences() {

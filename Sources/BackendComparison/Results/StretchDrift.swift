@@ -12,7 +12,8 @@
 /// noise is at least that of Student's distribution for 99 of 100 stretches. It shrinks with longer stretches.
 ///
 /// **A row that keeps no grid** adds each sleep's own lateness to all later ones, and so there is no line: a stall stays
-/// in it for ever. Its drift is the middle of what each 20 ms add, with the interval of the signed-rank test.
+/// in it for ever. Its drift is the middle of what each 20 ms add, with the interval of the signed-rank test, as that of
+/// a p50. Another minute may have another drift.
 struct StretchDrift: Codable, Hashable, Sendable {
     /// Parts per million: µs of additional lateness per second.
     let ppm: Double
