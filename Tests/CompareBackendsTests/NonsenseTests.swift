@@ -147,11 +147,13 @@ import Testing
         let command = ([Command.path] + arguments + needs.flatMap { ["--need", $0] }).map { "'\($0)'" }
         // The shell writes the program: a child that another test starts could inherit a descriptor of this process.
         let start =
-            "mkdir -p .build/release; echo \"$1\" > .build/release/compare-backends; "
-            + "chmod +x .build/release/compare-backends; export GITHUB_STEP_SUMMARY=summary.md; "
+            "mkdir work; for folder in before work; do mkdir -p $folder/.build/release; "
+            + "echo \"$1\" > $folder/.build/release/compare-backends; "
+            + "chmod +x $folder/.build/release/compare-backends; "
+            + "set -- \"$2\"; done; cd work; export GITHUB_STEP_SUMMARY=../summary.md; "
         let shell =
             ["env", "-C", folder.path, "sh", "-c", start + "exec sh -e -c \"$0\"", script]
-            + ["#!/bin/sh\nexec \(command.joined(separator: " "))"]
+            + ["#!/bin/sh\n:", "#!/bin/sh\nexec \(command.joined(separator: " "))"]
         return try await Child.run(shell)
     }
 

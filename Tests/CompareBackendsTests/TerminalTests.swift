@@ -91,12 +91,12 @@ import Testing
     @Test func anOptionThatStandsTwiceAddsUpOrIsRefused() async throws {
         let dump = try await Command.run(["--experimental-dump-help"]).output
         let tools = try JSONDecoder().decode(Help.self, from: Data(dump.utf8)).command.subcommands ?? []
-        #expect(tools.map(\.commandName) == ["run", "show", "against", "doctor", "help"])
+        #expect(tools.map(\.commandName) == ["run", "show", "doctor", "help"])
         for tool in tools where tool.commandName != "help" {
             for option in tool.arguments ?? [] {
                 guard let name = option.preferredName?.name, option.kind != "positional" else { continue }
                 // The last one ends the command before it does anything.
-                let last = ["run": [], "show": [Self.idle], "against": ["/bin/true"]][tool.commandName] ?? []
+                let last = ["run": [], "show": [Self.idle]][tool.commandName] ?? []
                 if option.kind == "flag" {
                     let outcome = try await Command.run([tool.commandName, "--\(name)", "--\(name)", "--help"] + last)
                     #expect(!outcome.complaint.contains("twice"), "a flag says the same again: \(name) \(outcome)")
@@ -117,18 +117,18 @@ import Testing
 
     @Test func theListsOfAnOptionThatStandsTwiceAddUp() async throws {
         let ticks = try [TemporaryFile(suffix: ".ticks.csv"), TemporaryFile(suffix: ".ticks.csv")]
-        let lists = ["--rows", "timerfd", "--rows", "hybrid,timerfd", "--load", "handler:1us", "--load", "idle"]
+        let lists = ["--rows", "timerfd", "--rows", "hybrid,timerfd", "--load", "cpu:1", "--load", "idle"]
         let wishes = ["--thread", "slack:1us", "--thread", "spin:50us"]
         let files = ticks.flatMap { ["-o", $0.path] }
         let results = try await CommandTests.results(CommandTests.shortRun + lists + wishes + files)
         let names = ["timerfd", "hybrid", "timerfd#2"]
         #expect(results.rows.map(\.row) == names + names)
-        #expect(results.rows.map(\.load) == names.map { _ in "handler:1us" } + names.map { _ in "idle" })
+        #expect(results.rows.map(\.load) == names.map { _ in "cpu:1" } + names.map { _ in "idle" })
         #expect(results.options.thread == "slack:1us spin:50us")
         let texts = try ticks.map { try $0.text }
         // A busy machine misses most deadlines, but each of the six turns has a tick.
         #expect(texts[0] == texts[1] && texts[0].split(separator: "\n").count > 6)
-        for thread in [["cpu:0 cpu:1"], ["fifo:80 rr:80"], ["cpu:0", "cpu:0"]] {
+        for thread in [["cpu:0 cpu:1"], ["fifo:80 fifo:70"], ["cpu:0", "cpu:0"]] {
             let outcome = try await Command.run(CommandTests.shortRun + thread.flatMap { ["--thread", $0] })
             #expect(outcome.code == 2 && outcome.complaint.contains("twice"), "\(outcome)")
         }
