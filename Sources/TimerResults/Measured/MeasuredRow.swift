@@ -39,6 +39,8 @@ package struct MeasuredRow: Hashable, Sendable {
     package var turns: [Turn] = []
     /// From the row's long stretch; nil if there was none, or if it was too short.
     package var drift: StretchDrift?
+    /// The lateness over the time of the same stretch; nil if there was none.
+    package var series: LatenessSeries?
     /// The ticks' own lateness, without the missed deadlines.
     package var ticks = SparseHistogram()
     /// From the alarm's thread to the handler.
@@ -72,7 +74,11 @@ package struct MeasuredRow: Hashable, Sendable {
     /// Adds the turns of another measurement of the same row.
     package mutating func add(_ later: MeasuredRow) {
         turns += later.turns
-        if let more = later.drift, drift.map({ more.noise < $0.noise }) ?? true { drift = more }
+        if let more = later.drift, drift.map({ more.noise < $0.noise }) ?? true {
+            (drift, series) = (more, later.series)
+        } else if drift == nil {
+            series = series ?? later.series
+        }
         ticks = SparseHistogram(sumOf: [ticks, later.ticks])
         hop = SparseHistogram(sumOf: [hop, later.hop])
         early += later.early
