@@ -148,11 +148,10 @@ if libraryOnly == nil {
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ]
-    let pages: [Resource] = ["html", "css", "js"].map { .embedInCode("Resources/page.\($0)") }
     let parts: [Target] = [
         .target(name: "HostSystem", dependencies: ["TimerKernel", "CTimerKernel"]),
         .target(name: "TimerResults", dependencies: ["TimerKernel"]),
-        .target(name: "TimerReport", dependencies: ["TimerResults"], resources: pages),
+        .target(name: "TimerReport", dependencies: ["TimerResults"], resources: [.embedInCode("Resources/page.css")]),
         .target(name: "TimerProbe", dependencies: ["PreciseTimer", "TimerKernel", "TimerResults", "HostSystem"]),
         .target(name: "BackendComparison", dependencies: instrument),
         .executableTarget(name: "compare-backends", dependencies: instrument + ["BackendComparison", arguments]),
