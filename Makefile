@@ -31,7 +31,7 @@ docs: libevent
 	@echo "to read it: python3 -m http.server --directory .build/docs 8000"
 	@echo "then open http://localhost:8000/documentation/"
 
-# The README's picture, of a file of results with stretches. Needs Debian's chromium.
+# The README's picture, from a file of results with long stretches. Needs Debian's chromium and pngquant.
 RESULTS ?= Documentation/gallery/idle.json
 picture: libevent
 	Documentation/picture $(RESULTS) Documentation/lateness.png
