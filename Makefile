@@ -1,6 +1,6 @@
 # A newcomer runs `make compare` and `make test`. Each target installs libevent's headers if they are missing.
 
-.PHONY: compare test thorough check docs bench examples verdicts races soak fuzz hunt lint libevent
+.PHONY: compare test thorough check docs picture bench examples verdicts races soak fuzz hunt lint libevent
 
 # Swift 6.3 orders the traits of a package at random for each build, and compiles everything again if the order has
 # changed: https://github.com/swiftlang/swift-package-manager/issues/10525
@@ -30,6 +30,11 @@ docs: libevent
 	.ci/snippets
 	@echo "to read it: python3 -m http.server --directory .build/docs 8000"
 	@echo "then open http://localhost:8000/documentation/"
+
+# The README's picture, from a file of results with long stretches. Needs Debian's chromium and pngquant.
+RESULTS ?= Documentation/gallery/idle.json
+picture: libevent
+	Documentation/picture $(RESULTS) Documentation/lateness.png
 
 # Takes up to a quarter of an hour.
 bench: libevent

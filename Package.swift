@@ -147,12 +147,11 @@ if libraryOnly == nil {
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
     ]
-    let pages: [Resource] = ["html", "css", "js"].map { .embedInCode("Report/Resources/page.\($0)") }
     let parts: [Target] = [
         .target(
             name: "BackendComparison",
             dependencies: ["PreciseTimer", "TimerKernel", "CTimerKernel"],
-            resources: pages
+            resources: [.embedInCode("Report/Resources/page.css")]
         ),
         .executableTarget(
             name: "compare-backends",

@@ -90,7 +90,7 @@ struct OutputOptions: ParsableArguments {
                 case .json: try file.replace(with: try JSONFile.encode(report) + "\n")
                 case .csv: try file.replace(with: "\(CSVTable(report))\n")
                 case .markdown: try file.replace(with: "\(MarkdownTable(report))\n")
-                case .page: try file.replace(with: try Page(report).html + "\n")
+                case .page: try file.replace(with: Page(report).html + "\n")
                 case .ticks: break
                 }
             } catch {

@@ -4,7 +4,10 @@ import Testing
 
 /// Files that are damaged, or that another program wrote.
 @Suite struct JSONFileTests {
-    private static let text = Result { try JSONFile.encode(Synthetic.report) }
+    private static let text = Result {
+        let series = LatenessSeries([Point(time: 0, lateness: 50), Point(time: 9, lateness: 70)])
+        return try JSONFile.encode(Synthetic.report(of: Synthetic.rows(changing: 0) { $0.series = series }))
+    }
 
     /// A file with one value replaced, which it must contain.
     private func damaged(_ key: String, _ value: String, _ other: String) throws -> String {
@@ -33,6 +36,9 @@ import Testing
         (rows[1].failure, rows[2].late, rows[3].drift) = ("no tick", LateTicks(threshold: 5), nil)
         (rows[2].spin, rows[4].hop) = (SpinCuts(cuts: 3, obstacle: "one processor"), SparseHistogram([1, 2, 3]))
         rows[4].turns = rows[4].turns.map(Synthetic.withoutAccount)
+        // The step between has no tick.
+        let ticks: [(time: UInt64, lateness: Int64)] = [(0, -5), (9, 7), (8, 6)]
+        rows[0].series = LatenessSeries(ticks.map { Point(time: $0.time, lateness: $0.lateness) })
         let laps = (0..<40).map { Lap(waiting: Double($0), stolen: nil) }
         let needs = try ["timerfd.p50 < 1s", "p50 < 1us"]
             .map { try Judgement(try Need.parse($0), of: Synthetic.report) }
@@ -102,6 +108,9 @@ import Testing
         ("row", "\"dispatch\"", "\"\\u001b[2J\""), ("os", "\"Linux\"", "\"Li\\nnux\""), ("remarks", "[", "[\"a\\nb\""),
         ("noise_ppm", "3", "-3"), ("ppm", "0.4", "1e306"), ("seconds", "30", "1e300"), ("others_percent", "1", "-1"),
         ("waiting_percent", "[0,", "["), ("clock_source", "\"tsc\"", "\"\\u001b[2J\""), ("host", "{", "0,\"guest\":{"),
+        ("step_ns", "5", "0"), ("step_ns", "5", "-1"), ("step_ns", "5", "9007199254740992"),
+        ("max_ns", "[50,70]", "[50]"), ("max_ns", "[50,70]", "[50,69]"), ("max_ns", "[50,70]", "[50,null]"),
+        ("max_ns", "[50,70]", "[50,9007199254740992]"), ("median_ns", "[50,70]", "[50,-9007199254740992]"),
     ])
     func damagedValuesAreRefusedInOneLine(key: String, value: String, other: String) throws {
         expectOneClearLine(problem(try damaged(key, value, other)), "\(key)")

@@ -80,6 +80,18 @@ enum Synthetic {
         return row(name, kind, load: load, of: turns)
     }
 
+    /// A stretch of 10 s with a tick for each ms. Each lateness, in nanoseconds, is that of the seconds since the
+    /// beginning, with noise.
+    static func series(_ lateness: (Double) -> Double) -> LatenessSeries? {
+        var random = SplitMix64(seed: 1)
+        let points = (0..<10_000)
+            .map { tick in
+                let noisy = lateness(Double(tick) / 1_000) * .random(in: 0.8..<1.2, using: &random)
+                return Point(time: UInt64(tick) * 1_000_000, lateness: Int64(noisy))
+            }
+        return LatenessSeries(points)
+    }
+
     static let host: Host = {
         var host = Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 2, build: .release)
         (host.clockSource, host.governor, host.hypervisor) = ("tsc", "performance", true)

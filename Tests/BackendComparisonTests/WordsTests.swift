@@ -88,22 +88,9 @@ import Testing
         #expect(MarkdownTable(odd).description.contains("| a\\|b\\* |"))
     }
 
-    @Test func thePageHasItsDataAndNothingElse() throws {
-        let report = Synthetic.report
-        let page = try Page(report).html
+    @Test func thePageLoadsNothing() {
+        let page = Page(Synthetic.report).html
         #expect(page.hasPrefix("<!DOCTYPE html>") && page.hasSuffix("</html>"))
-        #expect(!page.contains("{{"), "every name in the template has a value")
-        #expect(page.contains("default-src 'none'"), "it loads nothing")
-        #expect(page.contains("(?): too few deadlines or laps for a range."))
-        #expect(page.contains("share of deadlines (square-root scale, each row on its own)"))
-        let words = Words(report)
-        for text in words.advice + [words.disturbance, words.confidence] { #expect(page.contains("\"\(text)\"")) }
-        let start = try #require(page.range(of: "id=\"data\">"))
-        let data = page[start.upperBound...]
-            .prefix(upTo: try #require(page[start.upperBound...].range(of: "</script>")).lowerBound)
-        #expect(
-            try JSONFile.decode(data.utf8).rows.map(\.key) == report.rows.map(\.key),
-            "the data are the file itself"
-        )
+        #expect(page.contains("content=\"default-src 'none'; ") && !page.contains("script"))
     }
 }

@@ -104,7 +104,7 @@ import Testing
         ("json", "\"needs\":[{\"need\":\"\(undecided)\",\"outcome\":\"undecided\",\"rows\":[{\"load\":\"idle\","),
         ("csv", "\n,,need \(undecided),4,,\ntimerfd,idle,need \(undecided),4,,\n"),
         ("md", "\n\n**need timerfd.p99 \\< 82us: undecided**\n\n- undecided: timerfd, p99 81 µs (65–99); to"),
-        ("html", "\"needs\":[{\"need\":\"timerfd.p99 \\u003c 82us\",\"outcome\":\"undecided\","),
+        ("html", ">need timerfd.p99 &lt; 82us: undecided</p>"),
     ]
 
     @Test func needsAreInEveryFileAndAreShownAgain() async throws {

@@ -67,6 +67,7 @@ struct Measurement {
             let turn = TurnRecord([try stretch.get()])
             update(planned) { row in
                 row.drift = StretchDrift(turn.points, keepsGrid: planned.key.kind != .relative)
+                row.series = LatenessSeries(turn.points)
                 row.problem = row.problem ?? (row.key.promises ? turn.problem : nil)
             }
         } catch { try giveUp(planned, error) }

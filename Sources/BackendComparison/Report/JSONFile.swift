@@ -156,6 +156,7 @@ private struct RowForm: Codable {
     let lateness: [String]
     let ticks: Ticks
     let drift: StretchDrift?
+    let stretch: LatenessSeries?
     let problem: String?
     let failure: String?
     let late: LateTicks?
@@ -184,6 +185,7 @@ private struct RowForm: Codable {
         lateness = row.turns.map(\.lateness.text)
         ticks = Ticks(early: row.early, lateness: row.ticks.text, hop: row.hop.text)
         drift = row.drift
+        stretch = row.series
         problem = row.problem
         failure = row.failure
         late = row.late
@@ -234,7 +236,7 @@ private struct RowForm: Codable {
                 }
             (measured.ticks, measured.hop, measured.early) = (own, hop, ticks.early)
             (measured.drift, measured.problem, measured.failure) = (drift, problem, failure)
-            (measured.late, measured.spin) = (late, spin)
+            (measured.series, measured.late, measured.spin) = (stretch, late, spin)
             return measured
         }
     }

@@ -1,43 +1,47 @@
-
-/// A report as one HTML file that needs nothing else: no network, no fonts, no library, and to be read no script and no
-/// style, which build servers forbid. A script that may run draws the tables anew, as a picture, from the results that
-/// the file contains.
+/// A report as one HTML file that needs nothing else: no network, no fonts, no script. Without a style, which build
+/// servers forbid, the pictures are missing and every text and figure is there.
 package struct Page: Sendable {
     private let report: Report
     private let words: Words
+    private let spread: SpreadPicture
 
-    package init(_ report: Report) { (self.report, words) = (report, Words(report)) }
+    package init(_ report: Report) {
+        (self.report, words, spread) = (report, Words(report), SpreadPicture(report.rows))
+    }
 
     /// The whole page. Equal reports give equal pages.
     package var html: String {
-        get throws {
-            // The text of a script element ends at the first "</".
-            let data = try JSONFile.encode(report).replacingScalars { $0 == "<" ? "\\u003c" : nil }
-            let parts = [
-                "title": "How late timers tick here", "style": Self.text(PackageResources.page_css),
-                "script": Self.text(PackageResources.page_js), "data": data, "head": head.text,
-                "tables": Markup.list(loads.map { table(under: $0) }).text,
-                "terms": Markup(text: terms).text,
-                "percentiles": Markup.list(loads.map { percentiles(under: $0) }).text,
-                "facts": Markup.definitions(words.facts.map { ($0.name, $0.text, nil) }).text,
-            ]
-            let template = Self.text(PackageResources.page_html)
-                .split(separator: "{{", omittingEmptySubsequences: false)
-            return template.dropFirst()
-                .reduce(into: String(template[0])) { page, part in
-                    let (name, rest) = (part.prefix { $0 != "}" }, part.drop { $0 != "}" }.dropFirst(2))
-                    page += parts[String(name), default: ""] + rest
-                }
-        }
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
+        style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+        <title>How late timers tick here</title>
+        <link rel="icon" href="data:,">
+        <style>
+        \(String(decoding: PackageResources.page_css, as: UTF8.self))</style>
+        </head>
+        <body>
+        <main>
+        \(body.text)</main>
+        </body></html>
+        """
     }
 
-    private static func text(_ resource: [UInt8]) -> String {
-        var text = String(decoding: resource, as: UTF8.self)
-        if text.last == "\n" { text.removeLast() }
-        return text
+    private var body: Markup {
+        let title = Markup("h1", text: "How late timers tick here")
+        let terms = Markup("p", ["class": "quiet"], text: terms)
+        let facts = [
+            Markup("h2", text: "How it was measured"), .definitions(words.facts.map { ($0.name, $0.text, nil) }),
+        ]
+        let pictures = loads.map(spreads) + [SpreadPicture.legend, terms] + loads.compactMap(stretches)
+        return .list([title, head] + pictures + loads.map(percentiles) + facts)
     }
 
-    /// What was measured and what follows, beside what a stranger asks first. The script does so for another file.
+    /// What was measured and what follows, beside what a stranger asks first.
     private var head: Markup {
         let sentences = (words.advice + words.notes).filter { !words.disturbance.contains($0) }
         let more = sentences.dropFirst().joined(separator: " ")
@@ -63,37 +67,67 @@ package struct Page: Sendable {
     }
 
     /// The first table of a load, and the promises that its rows broke.
-    private func table(under load: String) -> Markup {
-        let rows = report.results.rows.filter { $0.key.load == load }
-        let columns = RowColumn.first(comparedWith: report.rows.filter { $0.key.load == load }.nameOfBase)
-        let lines = rows.map { row in
-            let figures = report.row(row.key.row, load: load)
-            let failure = Markup("td", ["colspan": "\(columns.count)"], text: row.obstacle ?? RowColumn.missing)
-            return line(row.key, isBase: figures?.base == nil, figures.map { cells(columns, of: $0) } ?? [failure])
+    private func spreads(under load: String) -> Markup {
+        let known = report.rows.filter { $0.key.load == load }
+        let columns = RowColumn.first(comparedWith: known.nameOfBase)
+        let lines = report.results.rows.filter { $0.key.load == load }
+            .map { row in
+                guard let figures = known.first(where: { $0.key == row.key }) else {
+                    let failure = row.obstacle ?? RowColumn.missing
+                    return line(row.key, [Markup("td", ["colspan": "\(1 + columns.count)"], text: failure)])
+                }
+                return line(row.key, [spread.lane(figures)] + cells(columns, of: figures))
+            }
+        let problems = known.compactMap { row in
+            row.row.problem.map { Markup("p", ["class": "warning"], text: "\(row.key): \($0)") }
         }
-        let problems = report.rows.filter { $0.key.load == load }
-            .compactMap { row in row.row.problem.map { Markup("p", ["class": "warning"], text: "\(row.key): \($0)") } }
-        return Markup.list([table(of: lines, columns, caption: "How late the rows tick", under: load)] + problems)
+        let titles = [spread.head] + columns.map { title($0.title) }
+        return .list([table("picture", "How late the rows tick", under: load, titles, lines)] + problems)
+    }
+
+    /// Nil without a series.
+    private func stretches(under load: String) -> Markup? {
+        let known = report.rows.filter { $0.key.load == load }
+            .compactMap { row in row.row.series.map { (row, $0) } }
+        let picture = StretchPicture(known.map(\.1))
+        let columns = RowColumn.first(comparedWith: "").filter { $0.title == "drift ppm" }
+        let lines = known.map { row, series in
+            line(row.key, [picture.lane(row.key.row, series)] + cells(columns, of: row))
+        }
+        guard !lines.isEmpty else { return nil }
+        let titles = [picture.head] + columns.map { title($0.title) }
+        let note = StretchPicture.reading
+        return table("picture stretch", "Lateness over time", note, under: load, titles, lines)
     }
 
     private func percentiles(under load: String) -> Markup {
         let lines = report.rows.filter { $0.key.load == load }
-            .map { line($0.key, isBase: $0.base == nil, cells(RowColumn.percentiles, of: $0)) }
-        return table(of: lines, RowColumn.percentiles, caption: "Percentiles and costs", under: load)
+            .map { line($0.key, cells(RowColumn.percentiles, of: $0)) }
+        let titles = RowColumn.percentiles.map { title($0.title) }
+        return table("figures", "Every percentile", under: load, titles, lines)
     }
 
-    private func table(of lines: [Markup], _ columns: [RowColumn], caption: String, under load: String) -> Markup {
-        let titles = (["row"] + columns.map(\.title)).map { Markup("th", ["scope": "col"], text: $0) }
+    private func table(
+        _ kind: String,
+        _ caption: String,
+        _ note: String? = nil,
+        under load: String,
+        _ titles: [Markup],
+        _ lines: [Markup]
+    ) -> Markup {
         let place = loads == [RowKey.idle] ? "" : ", load \(load)"
+        let notes = note.map { [Markup("p", ["class": "quiet"], text: $0)] } ?? []
         let parts = [
-            Markup("caption", text: caption + place), Markup("thead", [Markup("tr", titles)]), Markup("tbody", lines),
+            Markup("caption", [Markup(text: caption + place)] + notes),
+            Markup("thead", [Markup("tr", [title("row")] + titles)]), Markup("tbody", lines),
         ]
-        return Markup("table", ["class": "figures"], parts)
+        return Markup("table", ["class": kind], parts)
     }
 
-    private func line(_ key: RowKey, isBase: Bool, _ cells: [Markup]) -> Markup {
-        let kind = key.kind.rawValue + (isBase ? " reference" : "")
-        return Markup("tr", ["class": kind], [Markup("th", ["scope": "row"], text: key.row)] + cells)
+    private func title(_ text: String) -> Markup { Markup("th", ["scope": "col"], text: text) }
+
+    private func line(_ key: RowKey, _ cells: [Markup]) -> Markup {
+        Markup("tr", ["class": key.kind.rawValue], [Markup("th", ["scope": "row"], text: key.row)] + cells)
     }
 
     private func cells(_ columns: [RowColumn], of row: RowReport) -> [Markup] {
@@ -113,48 +147,5 @@ package struct Page: Sendable {
         return
             "p99: 99 % of deadlines are no later. (?): too few deadlines or laps for a range. Missed: deadlines that "
             + "passed without a tick of their own. CPU: share of one core." + (others.isEmpty ? "" : without)
-    }
-}
-
-/// A piece of HTML that is also XML. Text that comes from outside becomes a piece only escaped.
-private struct Markup {
-    let text: String
-
-    /// The elements that end a line of the file.
-    private static let blocks: Set = ["caption", "dd", "div", "dl", "h2", "li", "p", "tbody", "thead", "tr", "ul"]
-
-    private init(html: String) { text = html }
-
-    init(text: String) { self.text = text.escapedForXML }
-
-    /// An attribute that is nil is left out.
-    init(_ name: String, _ attributes: KeyValuePairs<String, String?> = [:], _ children: [Markup]) {
-        let values = attributes.compactMap { key, value in value.map { " \(key)=\"\($0.escapedForXML)\"" } }
-        let content = children.map(\.text).joined()
-        text = "<\(name)\(values.joined())>\(content)</\(name)>" + (Self.blocks.contains(name) ? "\n" : "")
-    }
-
-    init(_ name: String, _ children: [Markup]) { self.init(name, [:], children) }
-
-    init(_ name: String, _ attributes: KeyValuePairs<String, String?> = [:], text: String) {
-        self.init(name, attributes, [Markup(text: text)])
-    }
-
-    /// A figure, which is on one line with its unit, and its range. A telephone shows the title of the column in front.
-    init(cell: String, under title: String) {
-        let parts = cell.split(separator: " (", maxSplits: 1)
-        let value = Markup(text: (parts.first ?? "").split(separator: " ").joined(separator: "\u{A0}"))
-        let range = parts.dropFirst().flatMap { [Markup(text: " "), Markup("small", text: "(\($0)")] }
-        self.init("td", ["data-name": title], [value] + range)
-    }
-
-    static func list(_ pieces: [Markup]) -> Markup { Markup(html: pieces.map(\.text).joined()) }
-
-    /// Names with what is said of each, and the class of that.
-    static func definitions(_ parts: [(name: String, text: String, kind: String?)], class: String? = nil) -> Markup {
-        let pairs: [[Markup]] = parts.map { part in
-            [Markup("dt", text: part.name), Markup("dd", ["class": part.kind], text: part.text)]
-        }
-        return Markup("dl", ["class": `class`], pairs.flatMap(\.self))
     }
 }

@@ -38,6 +38,8 @@ package struct MeasuredRow: Hashable, Sendable {
     var turns: [Turn] = []
     /// From the row's long stretch; nil if there was none, or if it was too short.
     var drift: StretchDrift?
+    /// The lateness over the time of the same stretch; nil if there was none.
+    var series: LatenessSeries?
     /// The ticks' own lateness, without the missed deadlines.
     var ticks = SparseHistogram()
     /// From the alarm's thread to the handler.

@@ -151,8 +151,8 @@ extension MeasuredRow {
             return turn.missed <= turn.lateness.count && turn.lateness.count > 0 && turn.elapsed > 0
                 && (counts + costs).allSatisfy { $0 < Self.limit }
         } && turns.reduce(0) { $0 + Double($1.lateness.count) } < Self.limit
-            && early <= ticks.count && (drift?.isSound ?? true) && (late?.isSound ?? true)
-            && Double(spin?.cuts ?? 0) < Self.limit
+            && early <= ticks.count && (drift?.isSound ?? true) && (series?.isSound ?? true)
+            && (late?.isSound ?? true) && Double(spin?.cuts ?? 0) < Self.limit
     }
 }
 
