@@ -154,6 +154,74 @@ import Testing
     }
 }
 
+/// A row that sleeps for its period: how late it is depends on how long one looks.
+@Suite struct RelativeRowTests {
+    private static let runaway = Synthetic.runaway()
+    private static let report = Synthetic.report(of: [runaway] + Synthetic.rows)
+
+    @Test func itHasItsDriftAndItsPriceAndNoPercentile() throws {
+        let row = try #require(Self.report.row("sleep-for", load: RowKey.idle))
+        #expect([row.p50, row.p90, row.p99, row.p999, row.missed, row.difference].allSatisfy { $0 == nil })
+        #expect(row.worst == nil && row.p50Ratio == nil && row.p99Ratio == nil && row.bareRatio == nil)
+        #expect(row.drift?.value == 62_000 && row.cpu?.value == 3 && row.runsAway)
+        let line = try #require("\(Screen(Self.report))".split(separator: "\n").first { $0.hasPrefix("sleep-for") })
+        #expect(line.contains(/^sleep-for +– +– +– +62k ± 3.0k +3.0 % +runs away$/), "\(line)")
+    }
+
+    /// It is the first row here, and its turns are the earliest.
+    @Test func itIsNeitherABaseNorEarlier() {
+        #expect(Self.report.results.base(of: RowKey("sleep-for", .relative)) == RowKey("timerfd", .backend))
+        let alone = Synthetic.report(of: [Self.runaway, Synthetic.row("dispatch", lateness: 40_000)])
+        #expect(alone.rows.map { $0.base?.row } == ["dispatch", nil])
+        #expect(Advice(Self.report).sentences.filter { $0.contains("sleep-for") }.count == 1)
+        // A period that no row with a grid serves is too short, whatever this one does.
+        var late = Synthetic.results(
+            [Self.runaway] + [("timerfd", 12), ("libevent", 15)].map { Synthetic.row($0.0, lateness: 39_000, missed: $0.1) }
+        )
+        late.options.period = 10_000
+        #expect(Advice(Report(late)).sentences[0].hasPrefix("10 µs is too short a period here"))
+    }
+
+    @Test func aSentenceSaysHowItRunsAway() {
+        let words = "it sleeps for a period, and not until a deadline."
+        #expect(
+            Advice(Synthetic.report(of: [Self.runaway])).sentences
+                == ["sleep-for runs away, by 62 ms each second and 3.7 s a minute: \(words)"]
+        )
+        let loads = [Self.runaway, Synthetic.runaway(load: "busy", ppm: 75_000)]
+        #expect(
+            Advice(Synthetic.report(of: loads)).sentences
+                == [
+                    "When idle and under busy, sleep-for runs away, by 62 to 75 ms each second and 3.7 to 4.5 s a minute: "
+                        + words
+                ]
+        )
+        // A stretch that is too short to tell.
+        #expect(Advice(Synthetic.report(of: [Synthetic.runaway(noise: 70_000)])).sentences.isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ("sleep-for.p99 < 1s", .fails), ("sleep-for.p50 > 1s", .meets), ("sleep-for.missed < 50%", .fails),
+            ("sleep-for.drift < 50ppm", .fails), ("sleep-for.cpu < 4%", .meets),
+            ("sleep-for.p50 later 5% than timerfd", .fails), ("p99 < 1s", .meets),
+        ] as [(String, Judgement.Outcome)]
+    )
+    func aNeedAboutItKnowsThatItRunsAway(need: String, outcome: Judgement.Outcome) throws {
+        let judged = try Judgement(try Need.parse(need), of: Self.report)
+        #expect(judged.outcome == outcome, "\(judged)")
+    }
+
+    @Test func nothingIsComparedWithIt() throws {
+        let need = try Need.parse("timerfd.p50 later 5% than sleep-for")
+        #expect(throws: Failure.self) { try need.check(for: Self.report.results.rows.map(\.key), earlier: [:]) }
+    }
+
+    @Test func itsFileIsReadAgain() throws {
+        #expect(try JSONFile.decode(JSONFile.encode(Self.report).utf8) == Self.report.results)
+    }
+}
+
 /// What follows from the figures, and what does not.
 @Suite struct AdviceTests {
     private static let enough = "timerfd is enough: at p50, no other backend is earlier by 0.50 µs or more."

@@ -80,6 +80,13 @@ enum Synthetic {
         return row(name, kind, load: load, of: turns)
     }
 
+    /// A loop that keeps no grid, and becomes later by 62 ms each second.
+    static func runaway(load: String = RowKey.idle, ppm: Double = 62_000, noise: Double = 3_000) -> MeasuredRow {
+        var row = row("sleep-for", .relative, load: load, lateness: 600, cpu: 3)
+        row.drift = StretchDrift(ppm: ppm, noise: noise)
+        return row
+    }
+
     /// A stretch of 10 s with a tick for each ms. Each lateness, in nanoseconds, is that of the seconds since the
     /// beginning, with noise.
     static func series(_ lateness: (Double) -> Double) -> LatenessSeries? {
