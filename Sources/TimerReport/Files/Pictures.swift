@@ -103,6 +103,7 @@ struct StretchPicture {
 
     var head: Markup { .head("lateness, logarithmic, by time", times) }
 
+    /// A line through the medians, and a bar from each to the greatest lateness of its step.
     func lane(_ name: String, _ series: LatenessSeries) -> Markup {
         let steps = zip(series.medians, series.maxima).enumerated()
             .compactMap { place, step -> (point: String, median: Int64, most: Int64)? in
