@@ -20,8 +20,8 @@ struct LatenessSeries: Codable, Hashable, Sendable {
     /// Greater numbers are damaged: this is 52 days.
     private static let limit: Int64 = 1 << 52
 
-    /// The series of one stretch, from its ticks in any order; nil without ticks. There are no more steps than different
-    /// deadlines, and a step has a round length. O(*n* log *n*) for *n* ticks.
+    /// The series of one stretch, from its ticks in any order; nil without ticks. Steps have a round length, and there
+    /// are no more of them than different deadlines. O(*n* log *n*) for *n* ticks.
     init?(_ points: [Point], steps most: Int = Self.most) {
         guard let end = points.map(\.time).max() else { return nil }
         let least = end / UInt64(min(most, Set(points.map(\.time)).count)) + 1
