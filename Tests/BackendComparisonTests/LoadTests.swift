@@ -62,6 +62,26 @@ struct LoadTests {
         }
     }
 
+    /// Under `chrt -f 80 compare-backends --load busy`, shells of that priority took both processors for ten minutes.
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE")) func theProgramsAreOrdinaryUnderARealTimePolicy() async {
+        await #expect(processExitsWith: .success) {
+            var priority = sched_param(sched_priority: 1)
+            #expect(unsafe sched_setscheduler(0, SCHED_FIFO, &priority) == 0)
+            let load = try LoadRun(.cpu(2), for: .seconds(60))
+            #expect(Self.busyProcesses.keys.map { sched_getscheduler($0) } == [SCHED_OTHER, SCHED_OTHER])
+            withExtendedLifetime(load) {}
+        }
+    }
+
+    @Test func theKernelEndsAProgramThatOutlivesItsTime() async {
+        await #expect(processExitsWith: .success) {
+            let load = try LoadRun(.cpu(1), for: .seconds(60))
+            load.begin()
+            let shell = try #require(Self.busyProcesses.keys.first)
+            #expect(eventually { ProcFile.text("/proc/\(shell)/limits")?.contains(#/Max cpu time +70 +70 /#) == true })
+        }
+    }
+
     @Test func aBusyLoadHasNoMoreProgramsThanTheQuotaHasRoomFor() {
         let cases: [(Int, Double?, Int)] = [
             (8, nil, 8), (8, 0.05, 1), (8, 1, 1), (8, 1.01, 2), (8, 64, 8), (2, 1e300, 2), (-1, nil, 1), (8, .nan, 8),

@@ -220,6 +220,32 @@ import Testing
     }
 }
 
+/// Threads that the system does not schedule alike.
+@Suite struct PolicyRemarkTests {
+    private func remarks(_ policies: [String: SchedulingPolicy], wishes: String? = nil) throws -> [String] {
+        let host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .release)
+        var request = MeasurementPlan.Request(rows: try NamedRow.parse("timerfd,dispatch,task-sleep,bare"))
+        if let wishes { request.wishes = try ThreadWishes.parse(wishes) }
+        return try MeasurementPlan(request).remarks(foreign: [], policies: policies, on: host)
+    }
+
+    @Test func rowsWhoseThreadsHaveAnotherPolicyAreNamed() throws {
+        let (ours, theirs) = (SchedulingPolicy(number: 0, priority: 0), SchedulingPolicy(number: 1, priority: 80))
+        let mixed = ["timerfd": ours, "dispatch": theirs, "task-sleep": theirs, "bare": ours]
+        let words = "the rows' threads have different policies, which the table compares: "
+        #expect(try remarks(mixed) == [words + "fifo:80 for dispatch and task-sleep; ordinary for timerfd and bare"])
+        #expect(try remarks(mixed.mapValues { _ in theirs }) == [] && remarks([:]) == [])
+        // What was asked for has a remark of its own.
+        #expect(try remarks(mixed, wishes: "fifo:80") == [])
+    }
+
+    @Test func everyRowTellsThePolicyOfItsThread() throws {
+        var measurement = Measurement(try Short.plan(try NamedRow.parse("timerfd,dispatch,task-sleep,bare")))
+        _ = try measurement.run(goesOn: { _ in true })
+        #expect(Set(measurement.policies.keys) == ["timerfd", "dispatch", "task-sleep", "bare"])
+    }
+}
+
 /// Loads of programs beside a quota.
 @Suite struct QuotaRemarkTests {
     @Test(

@@ -165,6 +165,15 @@ import Testing
         #expect(try main.nodes(forXPath: "//tbody//path[@class='p99' or @class='range']").isEmpty)
     }
 
+    @Test func aRowWithoutAGridHasAnEmptyLaneAndItsDriftIsDrawn() throws {
+        var row = Synthetic.runaway()
+        row.series = Synthetic.series { 60_000 + 62_000_000 * $0 }
+        let main = try main(Synthetic.report(of: Synthetic.pair() + [row]))
+        let lane = "//table[@class='picture']//tr[th='sleep-for']//path/@class"
+        #expect(try texts(lane, in: main) == ["grid", "ground"])
+        #expect(try texts("//table[@class='picture stretch']//tr/th[@scope='row']", in: main) == ["sleep-for"])
+    }
+
     @Test func aDriftClimbs() throws {
         let line = try points("median", of: "task-sleep")
         let (first, last) = (try #require(line.first), try #require(line.last))

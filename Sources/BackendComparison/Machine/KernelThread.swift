@@ -38,7 +38,7 @@ struct KernelThread: Hashable, Sendable {
 
 /// How the system schedules a thread (sched(7)).
 struct SchedulingPolicy: Hashable, CustomStringConvertible {
-    private let number, priority: Int32
+    let number, priority: Int32
 
     /// That of the calling thread.
     static var ofCallingThread: SchedulingPolicy {
