@@ -10,6 +10,8 @@ import Testing
     enum Kind: CaseIterable {
         /// Two levels, 27 and 50 µs, each kept for so many ticks.
         case shortLevels, longLevels, slowLevels
+        /// Levels of any height between 20 and 60 µs.
+        case anyLevels
         /// Three stalls of 20 ms, which a timer skips, or catches up with tick by tick.
         case skippedStalls, caughtStalls
         /// Each tick on its own, or beside the tick before it.
@@ -31,6 +33,14 @@ import Testing
                     }
             }
             switch self {
+            case .anyLevels:
+                var (level, left) = (0.0, 0)
+                return (0..<ticks)
+                    .map { _ in
+                        if left == 0 { (level, left) = (20 + 40 * uniform(), number(50...500)) }
+                        left -= 1
+                        return level + 8 * (uniform() - 0.5)
+                    }
             case .shortLevels: return levels(of: 5...50)
             case .longLevels: return levels(of: 50...500)
             case .slowLevels: return levels(of: 500...5_000)
@@ -80,8 +90,8 @@ import Testing
 
     /// Ramps that are found in at least half of the stretches.
     @Test(arguments: [
-        (Kind.shortLevels, 1000, 110.0), (.longLevels, 1000, 110), (.independent, 1000, 45), (.shortLevels, 4000, 22),
-        (.longLevels, 4000, 26), (.independent, 4000, 6), (.shortLevels, 10_000, 9), (.longLevels, 10_000, 11),
+        (Kind.shortLevels, 1000, 120.0), (.longLevels, 1000, 130), (.independent, 1000, 55), (.shortLevels, 4000, 26),
+        (.longLevels, 4000, 32), (.independent, 4000, 7), (.shortLevels, 10_000, 10), (.longLevels, 10_000, 12),
         (.independent, 10_000, 2),
     ])
     func aGreatDriftIsSeen(kind: Kind, ticks: Int, ppm: Double) {

@@ -4,10 +4,10 @@
 /// the processors choose their idle states. One late tick must not bend the slope. So the ticks are cut into 16 blocks
 /// of equal number (fewer for few ticks), and a line is fitted by least squares to the blocks' medians.
 ///
-/// The noise is so great that a slope exceeds it only if the line explains more than 85 % of the medians' variance.
+/// The noise is so great that a slope exceeds it only if the line explains more than nine tenths of the medians' variance.
 /// Ticks are not independent: a machine keeps a level of lateness for 5 to 500 ms and sometimes for seconds, so a
-/// stretch may have a single change of level. A line explains at most four fifths of the variance of any two levels of
-/// 16 blocks, whenever they change. A standard error assumes that the distances from the line are independent, or that
+/// stretch may have a change of level or two. A line explains at most four fifths of the variance of a single change,
+/// whenever it comes. A standard error assumes that the distances from the line are independent, or that
 /// their correlation is known; 16 of them do not tell it. In a few blocks chance alone can look like a line, so their
 /// noise is at least that of Student's distribution for 99 of 100 stretches. It shrinks with longer stretches.
 ///
@@ -28,7 +28,7 @@ struct StretchDrift: Codable, Hashable, Sendable {
     private static let blocks = 16
     private static let ticksPerBlock = 4
     /// A line must explain more than this share of the variance.
-    private static let share = 0.85
+    private static let share = 0.9
     /// The two-sided 1 % points of Student's distribution, from one degree of freedom. Beyond them the share decides.
     private static let deviations = [63.657, 9.925, 5.841]
     /// The deadlines of a stretch that has enough ticks, even if some deadlines are missed.
