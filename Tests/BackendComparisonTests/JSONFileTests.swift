@@ -145,4 +145,36 @@ import Testing
             expectOneClearLine(problem(text.replacing(part, with: other)), "\(other)")
         }
     }
+
+    /// A run in which every part is there that may be absent.
+    @Test func everyKeyIsInTheTableOfThePage() throws {
+        var rows = Synthetic.rows(changing: 0) { $0.problem = "early" }
+        (rows[1].failure, rows[1].turns) = ("no tick", [])
+        rows[2].late = LateTicks.Cause.allCases.reduce(into: LateTicks(threshold: 500_000)) { $0.add($1) }
+        rows[2].spin = SpinCuts(cuts: 3, obstacle: "one processor")
+        rows[3].series = Synthetic.series { _ in 40_000 }
+        let machine = MachineState(others: 99, waiting: 1)
+        var results = Synthetic.results(rows, machine: machine, laps: [Lap()], isStopped: true)
+        results.machine.quota = QuotaStops(limit: 0.05, periods: 66, stops: 51, share: 72.4)
+        (results.options.why, results.options.thread, results.host) = (500_000, "fifo:80", .current)
+        let report = Report(results)
+        let needs = try ["timerfd.p50 < 1s", "p50 < 1ns"].map { try Judgement(try Need.parse($0), of: report) }
+        let data = Data(try JSONFile.encode(report.judged(needs)).utf8)
+        let file = URL(filePath: #filePath).appending(path: "../../../Documentation/results.md").standardized
+        let page = try String(contentsOf: file, encoding: .utf8)
+        let keys = Self.keys(in: try JSONSerialization.jsonObject(with: data))
+        #expect(keys.count > 80)
+        let unknown = keys.filter { key in !["`\(key)`", "`\(key)[]`"].contains { page.contains($0) } }
+        // The page names them together.
+        #expect(unknown == ["wakeups_per_tick", "switches_per_tick"])
+    }
+
+    private static func keys(in value: Any) -> Set<String> {
+        switch value {
+        case let object as [String: Any]:
+            object.reduce(into: Set(object.keys)) { $0.formUnion(keys(in: $1.value)) }
+        case let array as [Any]: array.reduce(into: []) { $0.formUnion(keys(in: $1)) }
+        default: []
+        }
+    }
 }
