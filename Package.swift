@@ -164,7 +164,10 @@ if libraryOnly == nil {
             name: "BackendComparisonTests",
             dependencies: ["BackendComparison", "PreciseTimer", "TimerKernel", "TestSupport"]
         ),
-        .testTarget(name: "CompareBackendsTests", dependencies: ["compare-backends", "BackendComparison", "TestSupport"]),
+        .testTarget(
+            name: "CompareBackendsTests",
+            dependencies: ["compare-backends", "BackendComparison", "TestSupport"]
+        ),
         .target(
             name: "FuzzChecks",
             dependencies: ["PreciseTimer", "BackendComparison", "PreciseTimerTestKit"],

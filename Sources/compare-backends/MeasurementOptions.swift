@@ -1,5 +1,5 @@
-internal import BackendComparison
 internal import ArgumentParser
+internal import BackendComparison
 internal import PreciseTimer
 
 extension HandlerPlace: ExpressibleByArgument {}
@@ -109,7 +109,9 @@ struct MeasurementOptions: ParsableArguments {
     func plan() throws -> MeasurementPlan {
         let rows = NamedRow.numbered(rowLists.joined().map(\.mechanism))
         for row in rows {
-            if let obstacle = row.obstacle(on: clock) { throw Failure.refused("\(row.name) is unavailable: \(obstacle)") }
+            if let obstacle = row.obstacle(on: clock) {
+                throw Failure.refused("\(row.name) is unavailable: \(obstacle)")
+            }
         }
         var request = MeasurementPlan.Request(rows: rows.isEmpty ? NamedRow.usual(on: clock) : rows)
         request.period = period

@@ -1,5 +1,5 @@
-internal import BackendComparison
 internal import ArgumentParser
+internal import BackendComparison
 
 /// What to write, and what to check.
 struct OutputOptions: ParsableArguments {

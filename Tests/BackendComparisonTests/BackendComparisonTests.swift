@@ -1,9 +1,10 @@
-@testable import BackendComparison
 import Foundation
 import PreciseTimer
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// A comparison that a program asks for: it is the command's.
 @Suite(.works("a comparison measures this machine")) struct BackendComparisonTests {

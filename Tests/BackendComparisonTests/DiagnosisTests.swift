@@ -1,5 +1,6 @@
-@testable import BackendComparison
 import Testing
+
+@testable import BackendComparison
 
 /// What limits the precision of machines that were made up.
 @Suite struct DiagnosisTests {

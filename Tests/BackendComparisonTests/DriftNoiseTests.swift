@@ -1,7 +1,8 @@
-@testable import BackendComparison
 import Foundation
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// How often a stretch without a drift, or with a known one, is taken for another one. The noise promises one of a
 /// hundred at most, whatever the machine does.

@@ -1,7 +1,8 @@
-@testable import BackendComparison
 import Foundation
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// Processors, and the load that other programs make.
 struct MachineTests {

@@ -1,6 +1,7 @@
-@testable import BackendComparison
 import Foundation
 import Testing
+
+@testable import BackendComparison
 
 /// Files that are damaged, or that another program wrote.
 @Suite struct JSONFileTests {

@@ -1,8 +1,9 @@
-@testable import BackendComparison
 import Dispatch
 import PreciseTimer
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// What held up a late tick.
 @Suite struct LateWatchTests {

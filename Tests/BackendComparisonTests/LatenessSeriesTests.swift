@@ -1,5 +1,6 @@
-@testable import BackendComparison
 import Testing
+
+@testable import BackendComparison
 
 /// The lateness over the time of a stretch.
 @Suite struct LatenessSeriesTests {

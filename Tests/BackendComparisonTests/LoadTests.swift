@@ -1,8 +1,9 @@
-@testable import BackendComparison
 import Foundation
 import PreciseTimer
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// Loads on the machine.
 @Suite(.serialized, .works("the loads keep processors busy"))
@@ -63,7 +64,9 @@ struct LoadTests {
     }
 
     /// Under `chrt -f 80 compare-backends --load busy`, shells of that priority took both processors for ten minutes.
-    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE")) func theProgramsAreOrdinaryUnderARealTimePolicy() async {
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE")) func theProgramsAreOrdinaryUnderARealTimePolicy()
+        async
+    {
         await #expect(processExitsWith: .success) {
             var priority = sched_param(sched_priority: 1)
             #expect(unsafe sched_setscheduler(0, SCHED_FIFO, &priority) == 0)

@@ -1,5 +1,6 @@
-@testable import BackendComparison
 import Testing
+
+@testable import BackendComparison
 
 /// The facts of this machine for a diagnosis.
 struct MachineFactsTests {

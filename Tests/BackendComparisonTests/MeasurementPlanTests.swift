@@ -1,7 +1,8 @@
-@testable import BackendComparison
 import PreciseTimer
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// What a measurement does, and what it refuses.
 @Suite struct MeasurementPlanTests {
@@ -274,7 +275,8 @@ import Testing
     func wishesAreReadAndKept(text: String) throws { #expect(try ThreadWishes.parse(text).text == text) }
 
     @Test(arguments: [
-        "", " ", "fifo", "fifo:eighty", "fifo:", "normal", "rr:1", "deadline:200us:500us:1ms", "cpu:", "cpu:1,", "cpu:3-1", "cpu:65536",
+        "", " ", "fifo", "fifo:eighty", "fifo:", "normal", "rr:1", "deadline:200us:500us:1ms", "cpu:", "cpu:1,",
+        "cpu:3-1", "cpu:65536",
         "cpu:-1", "cpu:0-99999999999999999999", "slack", "slack:1", "slice:soon", "locked:1", "idle", "idle:1", "spin:",
         "budget:0", "budget:95%", "budget:nan", "fifo:80,cpu:1", "fast",
     ])

@@ -1,8 +1,9 @@
-@testable import BackendComparison
 import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// Carrying out a plan.
 @Suite(.works("turns measure real ticks and processor time")) struct MeasurementTests {

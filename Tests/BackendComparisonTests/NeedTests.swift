@@ -1,5 +1,6 @@
-@testable import BackendComparison
 import Testing
+
+@testable import BackendComparison
 
 /// Reading needs.
 @Suite struct NeedTests {

@@ -1,7 +1,8 @@
-@testable import BackendComparison
 import Foundation
 import FoundationXML
 import Testing
+
+@testable import BackendComparison
 
 /// The page as its file has it.
 @Suite struct PageTests {
@@ -23,7 +24,8 @@ import Testing
         return [
             ("plain", Synthetic.report), ("loads", loads), ("needs", judged), ("stopped", Report(stopped)),
             ("hidden", Report(Synthetic.results(hidden, machine: MachineState()))),
-            ("without a grid", Synthetic.report(of: Synthetic.pair() + [Synthetic.runaway()])), ("one row", Synthetic.report(of: [Synthetic.rows[0]])),
+            ("without a grid", Synthetic.report(of: Synthetic.pair() + [Synthetic.runaway()])),
+            ("one row", Synthetic.report(of: [Synthetic.rows[0]])),
             ("one lap", Synthetic.report(of: Synthetic.pair(laps: 1))), ("stretches", stretches),
         ]
     }()
@@ -113,7 +115,9 @@ import Testing
         let percentiles = try lines("//table[@class='figures']", in: main)
         let titles = ["row", "deadlines", "p50", "p90", "p99", "p99.9", "worst", "missed"]
         #expect(percentiles[0].prefix(8) == titles[...])
-        let expected = report.rows.map { row in [row.key.row, "\(row.deadlines)", row.worst.map { NumberText.time($0) } ?? "–"] }
+        let expected = report.rows.map { row in
+            [row.key.row, "\(row.deadlines)", row.worst.map { NumberText.time($0) } ?? "–"]
+        }
         let found = percentiles.filter { $0[0] != "row" }.map { [$0[0], $0[1].replacing(",", with: ""), $0[6]] }
         #expect(found == expected, "\(name)")
     }

@@ -1,8 +1,9 @@
-@testable import BackendComparison
 import Foundation
 import Glibc
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// Clocks, sleeps and the bare timer.
 struct ClockTests {

@@ -1,7 +1,8 @@
-@testable import BackendComparison
 import PreciseTimer
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 @Suite struct RecordingTests {
     private let deadlines = Deadlines(start: TimerInstant(nanoseconds: Recorded.start), period: 1000)

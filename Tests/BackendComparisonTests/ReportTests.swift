@@ -1,6 +1,7 @@
-@testable import BackendComparison
 import Foundation
 import Testing
+
+@testable import BackendComparison
 
 /// Figures and comparisons of rows.
 @Suite struct ReportTests {
@@ -176,7 +177,8 @@ import Testing
         #expect(Advice(Self.report).sentences.filter { $0.contains("sleep-for") }.count == 1)
         // A period that no row with a grid serves is too short, whatever this one does.
         var late = Synthetic.results(
-            [Self.runaway] + [("timerfd", 12), ("libevent", 15)].map { Synthetic.row($0.0, lateness: 39_000, missed: $0.1) }
+            [Self.runaway]
+                + [("timerfd", 12), ("libevent", 15)].map { Synthetic.row($0.0, lateness: 39_000, missed: $0.1) }
         )
         late.options.period = 10_000
         #expect(Advice(Report(late)).sentences[0].hasPrefix("10 µs is too short a period here"))

@@ -1,7 +1,8 @@
-@testable import BackendComparison
 import PreciseTimer
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// Real turns of timers without the library.
 @Suite(.works("tasks have a clock of their own"))

@@ -1,6 +1,7 @@
-@testable import BackendComparison
 import Foundation
 import Testing
+
+@testable import BackendComparison
 
 /// The first screen, as a person reads it.
 @Suite struct ScreenTests {

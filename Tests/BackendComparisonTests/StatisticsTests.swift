@@ -1,7 +1,8 @@
-@testable import BackendComparison
 import Foundation
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// Latenesses in buckets.
 @Suite struct HistogramTests {

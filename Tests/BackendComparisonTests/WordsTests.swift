@@ -1,7 +1,8 @@
-@testable import BackendComparison
 import Foundation
 import FoundationXML
 import Testing
+
+@testable import BackendComparison
 
 /// The page's first answers: was the machine disturbed, and how far can the figures be believed?
 @Suite struct WordsTests {

@@ -93,7 +93,8 @@ import Testing
     }
 
     private static let options = [
-        ["--rows", "task-sleep,sleep-for,bare-nanosleep"], ["--timers", "3"], ["--deliver", "queue"], ["--deliver", "main"],
+        ["--rows", "task-sleep,sleep-for,bare-nanosleep"], ["--timers", "3"], ["--deliver", "queue"],
+        ["--deliver", "main"],
         ["--clock", "wall"], ["--load", "idle,busy"], ["--rows", "timerfd,timerfd"],
         ["--period", "250hz"], ["--thread", "slack:1us"], ["--why", "1us"],
     ]

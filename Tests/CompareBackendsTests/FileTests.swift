@@ -82,7 +82,10 @@ import Testing
             let wrong = Data(text.replacing(part, with: other).utf8)
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(BackendComparison.self, from: wrong) }
         }
-        let file = try TemporaryFile(String(decoding: try JSONEncoder().encode(comparison), as: UTF8.self), suffix: ".json")
+        let file = try TemporaryFile(
+            String(decoding: try JSONEncoder().encode(comparison), as: UTF8.self),
+            suffix: ".json"
+        )
         let shown = try await Command.run(["show", file.path])
         #expect(shown.output == "\(comparison)\n" && shown.complaint.isEmpty)
     }
@@ -92,7 +95,10 @@ import Testing
         let root = URL(filePath: #filePath).appending(path: "../../..").standardized
         let shown = try await Command.run(["show", root.appending(path: "Tests/Samples/idle.json").path])
         let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-        #expect(shown.code == 0 && readme.contains("\n\(shown.output)```\n"), "README shows another screen of idle.json")
+        #expect(
+            shown.code == 0 && readme.contains("\n\(shown.output)```\n"),
+            "README shows another screen of idle.json"
+        )
     }
 }
 

@@ -1,9 +1,10 @@
-@testable import BackendComparison
-@testable import compare_backends
 import Foundation
 import Glibc
 import TestSupport
 import Testing
+
+@testable import BackendComparison
+@testable import compare_backends
 
 /// Files for results.
 struct OutputFileTests {

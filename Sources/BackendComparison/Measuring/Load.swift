@@ -20,7 +20,9 @@ package enum Load: Hashable, Sendable {
         case "busy": return .busy
         case "cpu": return .cpu(1)
         default:
-            guard text.hasPrefix("cpu:") else { throw Failure.invalid("the loads are idle, busy, cpu and cpu:PROGRAMS") }
+            guard text.hasPrefix("cpu:") else {
+                throw Failure.invalid("the loads are idle, busy, cpu and cpu:PROGRAMS")
+            }
             guard let count = Int(text.dropFirst(4)), (1...mostPrograms).contains(count) else {
                 throw Failure.invalid("write 1 to \(mostPrograms) programs, as a whole number")
             }

@@ -1,4 +1,3 @@
-
 /// Sums up what else the machine did in the turns, on the processors that this process may use. An account that the
 /// kernel does not show is missing in the sums.
 struct MachineWatch {

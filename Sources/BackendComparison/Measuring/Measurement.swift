@@ -99,7 +99,8 @@ struct Measurement {
         _ goesOn: (MeasurementProgress) -> Bool
     ) throws(Failure) -> TurnRecord? {
         do {
-            let turn = try RowRun(planned: planned, plan: plan).measure { goesOn(progress(stage, of: "\(planned.key)")) }
+            let turn = try RowRun(planned: planned, plan: plan)
+                .measure { goesOn(progress(stage, of: "\(planned.key)")) }
             guard let turn else { return nil }
             return plan.request.planted.filter { $0.row == planned.key.row }.reduce(turn) { $0.changed(by: $1) }
         } catch {

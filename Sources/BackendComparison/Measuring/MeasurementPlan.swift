@@ -78,8 +78,12 @@ package struct MeasurementPlan: Equatable, Sendable {
         request.rows = asked.rows.filter { rows.insert($0).inserted }
         request.loads = asked.loads.filter { loads.insert($0).inserted }
         request.period = .nanoseconds(Int64(asked.period.wholeNanoseconds))
-        guard !request.rows.isEmpty, !request.loads.isEmpty else { throw Failure.invalid("there must be a row and a load") }
-        guard request.period >= Request.shortestPeriod else { throw Failure.invalid("the period must be 1us or longer") }
+        guard !request.rows.isEmpty, !request.loads.isEmpty else {
+            throw Failure.invalid("there must be a row and a load")
+        }
+        guard request.period >= Request.shortestPeriod else {
+            throw Failure.invalid("the period must be 1us or longer")
+        }
         let longest = max(request.period, request.time, request.why ?? .zero)
         guard longest <= Request.longest else {
             throw Failure.invalid("a period, a time and a lateness must be at most a day")
@@ -138,10 +142,11 @@ package struct MeasurementPlan: Equatable, Sendable {
         let most = max(ofProcessor * Double(max(request.processors, 1)), 1)
         let count = (rows.count - 1) / Int(min(most, 1e6)) + 1
         return request.loads.flatMap { load in
-            (0..<count).map { group in
-                rows[rows.count * group / count..<rows.count * (group + 1) / count]
-                    .map { PlannedRow(row: $0, load: load) }
-            }
+            (0..<count)
+                .map { group in
+                    rows[rows.count * group / count..<rows.count * (group + 1) / count]
+                        .map { PlannedRow(row: $0, load: load) }
+                }
         }
     }
 

@@ -15,8 +15,7 @@ struct Recording: Hashable, Sendable {
         /// The reading of the clock at the handler. A reading between `woke` and this one decided `missed`.
         var delivered: TimerInstant
 
-        init(index: UInt64, deadline: TimerInstant, missed: UInt64, woke: TimerInstant, delivered: TimerInstant)
-        {
+        init(index: UInt64, deadline: TimerInstant, missed: UInt64, woke: TimerInstant, delivered: TimerInstant) {
             (self.index, self.deadline, self.missed, self.woke) = (index, deadline, missed, woke)
             self.delivered = delivered
         }
@@ -203,7 +202,9 @@ package struct Planted: Hashable, Sendable {
         } else if let factor = Double(parts[1]), (0.001...1000).contains(factor) {
             planted.factor = factor
         } else {
-            throw Failure.invalid("write a factor, as in timerfd#2=1.1, or a delay and a share, as in timerfd=+800us/3%")
+            throw Failure.invalid(
+                "write a factor, as in timerfd#2=1.1, or a delay and a share, as in timerfd=+800us/3%"
+            )
         }
         return planted
     }

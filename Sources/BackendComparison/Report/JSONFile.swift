@@ -124,7 +124,9 @@ private struct Form: Codable {
     var results: Results {
         get throws(Failure) {
             let (waiting, stolen) = (laps["waiting_percent"] ?? [], laps["stolen_percent"] ?? [])
-            guard waiting.count == stolen.count else { throw Failure.invalid("is damaged: the columns of its laps do not fit") }
+            guard waiting.count == stolen.count else {
+                throw Failure.invalid("is damaged: the columns of its laps do not fit")
+            }
             var measured: [MeasuredRow] = []
             for row in rows { measured.append(try row.measured) }
             var results = Results(host: host, origin: origin, options: options, rows: measured)

@@ -13,7 +13,10 @@ struct SpreadPicture {
     init(_ rows: [RowReport]) {
         let known = rows.filter { $0.p50 != nil }
         let lows = known.flatMap { [$0.p50.map { $0.value / 3 }, $0.p99?.interval?.lowerBound] }.compactMap(\.self)
-        axis = LatenessAxis(from: (lows.filter { $0 > 0 } + [1e5]).min() ?? 1e5, to: known.compactMap(\.worst).max() ?? 0)
+        axis = LatenessAxis(
+            from: (lows.filter { $0 > 0 } + [1e5]).min() ?? 1e5,
+            to: known.compactMap(\.worst).max() ?? 0
+        )
     }
 
     var head: Markup { .head("lateness of all deadlines, logarithmic", axis.labels(atMost: 8)) }

@@ -1,4 +1,3 @@
-
 /// The results as a person reads them first: what was measured and whether the machine was busy, a line for each row,
 /// and what follows. If a terminal is too narrow for all columns, some are left out, and in a wide table they stand in
 /// blocks below each other. No line is broken, unless a single word is longer.

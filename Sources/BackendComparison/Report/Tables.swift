@@ -1,4 +1,3 @@
-
 /// The results as comma-separated values (RFC 4180, but lines end in LF): one line for each figure of each row, with
 /// the ends of its interval. A missing value is empty, and the decimal separator is always a point.
 ///

@@ -1,4 +1,3 @@
-
 /// The lines of a report that are not figures: the same on the screen, in JSON, in Markdown and on the page. The
 /// screen has no room for the last three.
 struct Words: Sendable {
@@ -159,7 +158,8 @@ struct RowColumn {
     static var percentiles: [RowColumn] {
         let known: [RowColumn] = [Figure.p50, .p90, .p99, .p999].map { figure in column(figure.rawValue, of: figure) }
         return [RowColumn(title: "deadlines") { NumberText.grouped($0.deadlines) }] + known + [
-            RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing }, column("missed", of: .missed),
+            RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing },
+            column("missed", of: .missed),
             column("wake-ups per tick", of: .wakeUps), column("switches per tick", of: .switches),
             RowColumn(title: "waited for a processor") { waited($0) },
         ]

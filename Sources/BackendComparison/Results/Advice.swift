@@ -82,7 +82,8 @@ extension Middles {
         let rest = others.isEmpty ? [] : ["\(others.listed) \(others.count == 1 ? "is" : "are") also earlier"]
         let start =
             isEnough
-            ? "\(base) is enough unless \(isNamed ? savings[0].time.timeText : "such differences") matter: " : "at p50, "
+            ? "\(base) is enough unless \(isNamed ? savings[0].time.timeText : "such differences") matter: "
+            : "at p50, "
         return start + (parts + rest).joined(separator: "; ")
     }
 }

@@ -176,7 +176,9 @@ extension Need {
                 for key in concerned {
                     let bare = RowKey(RowKey.bare, .bare, load: key.load)
                     guard key != bare, keys.contains(bare) else {
-                        throw Failure.invalid("\(self): two runs are compared relative to the row bare: measure it, too")
+                        throw Failure.invalid(
+                            "\(self): two runs are compared relative to the row bare: measure it, too"
+                        )
                     }
                     for needed in [key, bare] where earlier[path]?.row(needed.row, load: needed.load) == nil {
                         throw Failure.invalid("\(self): \(path) has no \(needed)")

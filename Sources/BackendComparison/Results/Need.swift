@@ -133,7 +133,9 @@ extension Need {
             if !row.isEmpty { return (row, figure) }
         }
         if text.hasSuffix("max") || text.hasSuffix("worst") {
-            throw Failure.invalid("a need cannot be about the worst lateness, which one stall decides: take p99 or p99.9")
+            throw Failure.invalid(
+                "a need cannot be about the worst lateness, which one stall decides: take p99 or p99.9"
+            )
         }
         throw Failure.invalid("the figures are \(Figure.allCases.map(\.rawValue).joined(separator: ", "))")
     }

@@ -97,11 +97,6 @@ struct Point: Hashable, Sendable {
     let time: UInt64
     /// Nanoseconds from the tick's deadline to the tick.
     let lateness: Int64
-
-    init(time: UInt64, lateness: Int64) {
-        self.time = time
-        self.lateness = lateness
-    }
 }
 
 extension Array where Element == Double {
