@@ -194,8 +194,8 @@ import Testing
         #expect(
             Advice(Synthetic.report(of: loads)).sentences
                 == [
-                    "When idle and under busy, sleep-for runs away, by 62 to 75 ms each second and 3.7 to 4.5 s a minute: "
-                        + words
+                    "When idle and under busy, sleep-for runs away, by 62 to 75 ms each second and 3.7 to 4.5 s a "
+                        + "minute: \(words)"
                 ]
         )
         // A stretch that is too short to tell.

@@ -3,7 +3,8 @@ internal import Glibc
 internal import TimerKernel
 
 /// A program that runs beside this process, without input or output. It has its own process group, so Ctrl-C reaches
-/// this process only; and it is an ordinary program, also if the thread that starts it has a real-time policy. The deinit kills a program that still runs and waits for it: no zombie stays.
+/// this process only; and it is an ordinary program, also if the thread that starts it has a real-time policy. The
+/// deinit kills a program that still runs and waits for it: no zombie stays.
 struct ChildProcess: ~Copyable {
     /// How the program ended.
     struct End: Hashable, Sendable, CustomStringConvertible {

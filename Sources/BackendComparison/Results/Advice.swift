@@ -56,8 +56,8 @@ extension Conclusion {
             )
         case .runsAway(let row, let time):
             (
-                "\(row) runs away, by \(time.timeText) each second and \((time * 60).timeText) a minute: it sleeps for a "
-                    + "period, and not until a deadline", true
+                "\(row) runs away, by \(time.timeText) each second and \((time * 60).timeText) a minute: it sleeps for "
+                    + "a period, and not until a deadline", true
             )
         case .middles(let middles): (middles.text, middles.isEnough)
         case .tails(let tails): ("at p99, \(tails.text)", false)

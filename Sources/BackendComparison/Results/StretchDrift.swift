@@ -4,16 +4,16 @@
 /// the processors choose their idle states. One late tick must not bend the slope. So the ticks are cut into 16 blocks
 /// of equal number (fewer for few ticks), and a line is fitted by least squares to the blocks' medians.
 ///
-/// The noise is so great that a slope exceeds it only if the line explains more than nine tenths of the medians' variance.
-/// Ticks are not independent: a machine keeps a level of lateness for 5 to 500 ms and sometimes for seconds, so a
-/// stretch may have a change of level or two. A line explains at most four fifths of the variance of a single change,
-/// whenever it comes. A standard error assumes that the distances from the line are independent, or that
-/// their correlation is known; 16 of them do not tell it. In a few blocks chance alone can look like a line, so their
-/// noise is at least that of Student's distribution for 99 of 100 stretches. It shrinks with longer stretches.
+/// The noise is so great that a slope exceeds it only if the line explains more than nine tenths of the medians'
+/// variance. Ticks are not independent: a machine keeps a level of lateness for 5 to 500 ms and sometimes for seconds,
+/// so a stretch may have a change of level or two. A line explains at most four fifths of the variance of a single
+/// change, whenever it comes. A standard error assumes that the distances from the line are independent, or that their
+/// correlation is known; 16 of them do not tell it. In a few blocks chance alone can look like a line, so their noise
+/// is at least that of Student's distribution for 99 of 100 stretches. It shrinks with longer stretches.
 ///
-/// **A row that keeps no grid** adds each sleep's own lateness to all later ones, and so there is no line: a stall stays
-/// in it for ever. Its drift is the middle of what each 20 ms add, with the interval of the signed-rank test, as that of
-/// a p50. Another minute may have another drift.
+/// **A row that keeps no grid** adds each sleep's own lateness to all later ones, and so there is no line: a stall
+/// stays in it for ever. Its drift is the middle of what each 20 ms add, with the interval of the signed-rank test, as
+/// that of a p50. Another minute may have another drift.
 struct StretchDrift: Codable, Hashable, Sendable {
     /// Parts per million: µs of additional lateness per second.
     let ppm: Double
