@@ -15,7 +15,8 @@ internal import Synchronization
 /// ```
 ///
 /// In each lap every backend ticks for a short turn of some 20 ms, in random order, so that a disturbance of the
-/// machine affects all of them alike. Each turn has a service of its own. A separate thread measures, and the calling
+/// machine affects all of them alike. Each turn has a service of its own. In the last third of the time all backends
+/// tick at once, which shows their drift. A separate thread measures, and the calling
 /// task only waits. Other work of the program makes ticks late and costs processor time, as other programs do: compare
 /// before the program begins its work. Comparisons of one process take turns. Measure a release build: a debug build
 /// says so in a sentence.
@@ -94,7 +95,7 @@ extension BackendComparison {
 
     /// How far a comparison has come.
     public struct Progress: Hashable, Sendable, CustomStringConvertible {
-        /// The backend that ticks now.
+        /// The backend that ticks now; in the last third of the time all of them, with commas in between.
         public let backend: String
         /// The time since the comparison began.
         public let elapsed: Duration

@@ -12,8 +12,8 @@ struct MeasurementOptions: ParsableArguments {
         help: .value(
             "names",
             "Rows, as in timerfd,task-sleep,bare; a row named twice is compared with itself. Backends: "
-                + "\(names(.backend)). Without the library: \(names(.peer)). Bare system calls: \(names(.bare)). "
-                + "(default: all backends, task-sleep, bare)"
+                + "\(names(.backend)). Without the library: \(names(.peer)), \(names(.relative)). Bare system calls: "
+                + "\(names(.bare)). (default: all backends, task-sleep, sleep-for, bare)"
         ),
         transform: { try NamedRow.parse($0) }
     )

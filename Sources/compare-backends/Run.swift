@@ -9,7 +9,8 @@ struct Run: ParsableCommand {
         discussion: """
             In each lap every row has one short turn, in random order, so a disturbance of the machine affects all \
             rows alike. "Later" and "earlier" hold with 99 % confidence. Lateness covers all deadlines, also missed \
-            ones. Ctrl-C stops early and shows the results so far.
+            ones. In the last third of the time all rows tick at once, which shows their drift. Ctrl-C stops early and \
+            shows the results so far.
             """
     )
 

@@ -8,7 +8,8 @@ extension MeasurementPlan {
     /// The expected time of the whole measurement. Without a number of laps in the request, it exceeds the time of the
     /// request by no more than ``Request/allowance``.
     package var expectedTime: Duration {
-        timeOfLap * (laps + (warmsUp ? 1 : 0)) + request.period * deadlinesOfStretch * stretches.count
+        timeOfLap * (laps + (warmsUp ? 1 : 0))
+            + (request.period * deadlinesOfStretch + StretchRun.timeBesideDeadlines) * stretches.count
     }
 
     /// Whether to begin a lap (from 1), if so much is left of the time for laps.

@@ -113,11 +113,12 @@ package struct MeasurementPlan: Equatable, Sendable {
         let room = request.time.wholeNanoseconds / Self.partForStretches / UInt64(groups.count)
         let stretch = min(room, Self.longestStretch.wholeNanoseconds) / period
         // Laps come first: one must fit beside the stretches.
-        let hasRoom = request.timeOfLap(request.deadlines ?? 1) <= request.time * 2 / 3
+        let beside = StretchRun.timeBesideDeadlines * groups.count
+        let hasRoom = request.timeOfLap(request.deadlines ?? 1) <= request.time * 2 / 3 - beside
         let hasStretch = request.laps == nil && stretch >= StretchDrift.deadlines && hasRoom
         deadlinesOfStretch = hasStretch ? min(stretch, Self.mostDeadlinesOfStretch) : 0
         stretches = hasStretch ? groups : []
-        timeForLaps = request.time - request.period * deadlinesOfStretch * stretches.count
+        timeForLaps = request.time - (hasStretch ? request.period * deadlinesOfStretch * groups.count + beside : .zero)
         // So many that eight laps fit, and the lap before them that warms up. In a very short time, one lap.
         let most = min(
             timeForLaps.wholeNanoseconds / UInt64(count) / UInt64(Ratio.fewest + 1) / period,

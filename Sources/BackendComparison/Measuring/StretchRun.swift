@@ -7,8 +7,10 @@ struct StretchRun {
     let rows: [PlannedRow]
     let plan: MeasurementPlan
 
-    /// The time to start all rows, which takes a busy machine some 100 ms.
-    private static let lead = Duration.milliseconds(250)
+    /// The time to start all rows, which takes a busy machine some 100 ms, and for the last ticks.
+    private static let (lead, grace) = (Duration.milliseconds(100), Duration.milliseconds(50))
+    /// How much longer a stretch takes than its deadlines.
+    static let timeBesideDeadlines = lead + grace
 
     /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on;
     /// nil if it says no. A row that keeps its grid has its last deadline at the end; of another one, what it has
@@ -21,7 +23,7 @@ struct StretchRun {
         defer { for case .success(let service?) in services { service.shutdown() } }
         let lead = max(Self.lead, request.period)
         let starts = Set([request.clock, .suspending]).map { $0.now.advanced(by: lead) }
-        let end = TimerClock.suspending.now.advanced(by: lead + time + .milliseconds(50))
+        let end = TimerClock.suspending.now.advanced(by: lead + time + Self.grace)
         var parts = rows.enumerated()
             .map { place, planned in
                 let clock = planned.row.clock(asked: request.clock)
