@@ -401,7 +401,3 @@ static inline int epoll_watch(int epoll, int descriptor) {
     return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// A file without a name, which is closed in programs that this process executes (memfd_create(2)).
-static inline int memory_file_create(const char *name) {
-    return (int)syscall(SYS_memfd_create, name, 1U);
-}

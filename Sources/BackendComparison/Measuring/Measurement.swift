@@ -56,7 +56,7 @@ struct Measurement {
             let rows = group.filter { !hasFailed($0) }
             guard !rows.isEmpty else { continue }
             let look = { goesOn(progress("long stretch", of: rows.map(\.key.description).joined(separator: ", "))) }
-            guard let recordings = try StretchRun(rows: rows, plan: plan).measure(look) else { return false }
+            guard let recordings = StretchRun(rows: rows, plan: plan).measure(look) else { return false }
             for (planned, recording) in zip(rows, recordings) { try keep(recording, of: planned) }
         }
         return true
@@ -65,9 +65,10 @@ struct Measurement {
     private mutating func keep(_ stretch: Result<Recording, Failure>, of planned: PlannedRow) throws(Failure) {
         do throws(Failure) {
             let turn = TurnRecord([try stretch.get()])
+            let points = turn.points
             update(planned) { row in
-                row.drift = StretchDrift(turn.points, keepsGrid: planned.key.kind != .relative)
-                row.series = LatenessSeries(turn.points)
+                row.drift = StretchDrift(points, keepsGrid: planned.key.kind != .relative)
+                row.series = LatenessSeries(points)
                 row.problem = row.problem ?? (row.key.promises ? turn.problem : nil)
             }
         } catch { try giveUp(planned, error) }

@@ -9,7 +9,8 @@ extension MeasurementPlan {
     /// request by no more than ``Request/allowance``.
     package var expectedTime: Duration {
         timeOfLap * (laps + (warmsUp ? 1 : 0))
-            + (request.period * deadlinesOfStretch + StretchRun.timeBesideDeadlines) * stretches.count
+            + (request.period * deadlinesOfStretch + StretchRun.timeBesideDeadlines(request.period))
+            * stretches.count
     }
 
     /// Whether to begin a lap (from 1), if so much is left of the time for laps.

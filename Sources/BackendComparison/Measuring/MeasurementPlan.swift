@@ -113,7 +113,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         let room = request.time.wholeNanoseconds / Self.partForStretches / UInt64(groups.count)
         let stretch = min(room, Self.longestStretch.wholeNanoseconds) / period
         // Laps come first: one must fit beside the stretches.
-        let beside = StretchRun.timeBesideDeadlines * groups.count
+        let beside = StretchRun.timeBesideDeadlines(request.period) * groups.count
         let hasRoom = request.timeOfLap(request.deadlines ?? 1) <= request.time * 2 / 3 - beside
         let hasStretch = request.laps == nil && stretch >= StretchDrift.deadlines && hasRoom
         deadlinesOfStretch = hasStretch ? min(stretch, Self.mostDeadlinesOfStretch) : 0

@@ -1,4 +1,5 @@
 internal import PreciseTimer
+internal import TimerKernel
 
 /// Measures the long stretches of some rows at the same time, their deadlines spread over the period. Each row has one
 /// timer, whatever their number in the turns: a drift is that of each timer, and the rows must leave each other room.
@@ -7,21 +8,27 @@ struct StretchRun {
     let rows: [PlannedRow]
     let plan: MeasurementPlan
 
-    /// The time to start all rows, which takes a busy machine some 100 ms, and for the last ticks.
-    private static let (lead, grace) = (Duration.milliseconds(100), Duration.milliseconds(50))
+    /// The time for the last ticks.
+    private static let grace = Duration.milliseconds(50)
+
+    /// The time to start all rows, which takes a busy machine some 100 ms. The first tick comes after a whole period.
+    private static func lead(_ period: Duration) -> Duration { max(.milliseconds(100), period) }
+
     /// How much longer a stretch takes than its deadlines.
-    static let timeBesideDeadlines = lead + grace
+    static func timeBesideDeadlines(_ period: Duration) -> Duration { lead(period) + grace }
 
     /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on;
-    /// nil if it says no. A row that keeps its grid has its last deadline at the end; of another one, what it has
-    /// recorded until then is enough.
-    func measure(_ watch: () -> Bool) throws(Failure) -> [Result<Recording, Failure>]? {
+    /// nil if it says no. Each row has its recording, or why it failed. That of a row without a grid is incomplete.
+    func measure(_ watch: () -> Bool) -> [Result<Recording, Failure>]? {
         let (request, goal, load) = (plan.request, plan.deadlinesOfStretch, rows[0].load)
         let (time, count) = (request.period * goal, UInt64(rows.count))
-        let loadRun = try LoadRun(load, for: time + request.patience)
+        let loadRun: LoadRun
+        do throws(Failure) { loadRun = try LoadRun(load, for: time + request.patience) } catch {
+            return rows.map { _ in .failure(error) }
+        }
         let services = rows.map { planned in Result { () throws(Failure) in try planned.startService(in: request) } }
         defer { for case .success(let service?) in services { service.shutdown() } }
-        let lead = max(Self.lead, request.period)
+        let lead = Self.lead(request.period)
         let starts = Set([request.clock, .suspending]).map { $0.now.advanced(by: lead) }
         let end = TimerClock.suspending.now.advanced(by: lead + time + Self.grace)
         var parts = rows.enumerated()
@@ -39,12 +46,17 @@ struct StretchRun {
         while TimerClock.suspending.now < end {
             guard watch() else { return nil }
             parts = parts.map { part in
-                part.flatMap { part in Result { () throws(Failure) in try part.afterALook() } }
+                part.flatMap { part in Result { () throws(Failure) in try part.checked() } }
             }
             wait.pause(until: end)
         }
-        if let failure = loadRun.failure { throw Failure.failed(failure) }
-        return parts.map { $0.map(\.probe.result) }
+        if let failure = loadRun.failure { return rows.map { _ in .failure(.failed(failure)) } }
+        return parts.map { part in
+            part.flatMap { part in
+                let recording = part.probe.result
+                return recording.ticks > 0 ? .success(recording) : .failure(.failed("no tick in \(time.text)"))
+            }
+        }
     }
 
     /// One row that ticks.
@@ -55,11 +67,12 @@ struct StretchRun {
 
         init(_ probe: Probe, _ ticking: any Ticking, _ request: MeasurementPlan.Request) {
             (self.probe, self.ticking) = (probe, ticking)
-            patience = Patience(limit: request.period + request.patience, now: TimerClock.suspending.now)
+            let limit = StretchRun.lead(request.period) + request.period + request.patience
+            patience = Patience(limit: limit, now: TimerClock.suspending.now)
         }
 
         /// The same row. Throws if it has failed, and ends then.
-        func afterALook() throws(Failure) -> Part {
+        func checked() throws(Failure) -> Part {
             var part = self
             do throws(Failure) {
                 if let error = ticking.failure { throw Failure.failed("\(error)") }
