@@ -19,12 +19,6 @@ package enum ProcFS {
         tasks(named: prefix).compactMap { Int32($0).flatMap(timerSlack(of:)) }
     }
 
-    /// The number of minor page faults of the threads with this prefix (proc_pid_stat(5), minflt).
-    package static func pageFaults(ofThreadsNamed prefix: String) -> Int {
-        tasks(named: prefix).map { fieldsAfterName("/proc/self/task/\($0)/stat") }
-            .reduce(0) { $0 + ($1.count > 7 ? Int($1[7]) ?? 0 : 0) }
-    }
-
     /// The resident memory of the process, in bytes (proc_pid_statm(5)).
     package static var residentBytes: Int {
         let pages = text("/proc/self/statm")?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0

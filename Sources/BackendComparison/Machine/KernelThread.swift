@@ -44,7 +44,7 @@ struct SchedulingPolicy: Hashable, CustomStringConvertible {
     static var ofCallingThread: SchedulingPolicy {
         var parameters = sched_param()
         unsafe sched_getparam(0, &parameters)
-        // Without the flag that a child gets the ordinary policy.
+        // Without SCHED_RESET_ON_FORK.
         return SchedulingPolicy(number: sched_getscheduler(0) & 0xff, priority: parameters.sched_priority)
     }
 

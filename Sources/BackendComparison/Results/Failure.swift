@@ -11,6 +11,6 @@ package struct Failure: Error, Hashable, CustomStringConvertible {
     /// The system refused something, or a measurement failed.
     package static func failed(_ reason: String) -> Failure { Failure(code: 1, reason) }
 
-    /// This machine or build has not what the user asked for.
+    /// This machine or build does not have what the user asked for.
     package static func refused(_ reason: String) -> Failure { Failure(code: 3, reason) }
 }

@@ -96,10 +96,10 @@ extension NumberText {
         return "\(digits(estimate.value / unit.scale)) \(unit.name) (\(range ?? "?"))"
     }
 
-    /// A drift with its noise, without its unit: `0 ± 3`, `0.2 ± 0.4`; and `67k ± 6.3k` if it is in the thousands.
+    /// A drift with its noise, without its unit: `0 ± 3`, `0.2 ± 0.4`; and `67k ± 6.3k` if both are great.
     static func drift(_ estimate: Estimate) -> String {
         let noise = estimate.interval.map { ($0.upperBound - $0.lowerBound) / 2 } ?? 0
-        if max(estimate.value.magnitude, noise) >= 9_950 {
+        if max(estimate.value.magnitude, noise) >= 9_950, noise >= 95 {
             return "\(digits(estimate.value / 1000))k ± \(digits(noise / 1000))k"
         }
         let places = noise < 0.95 ? 1 : 0

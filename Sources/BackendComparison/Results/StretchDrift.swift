@@ -42,7 +42,7 @@ struct StretchDrift: Codable, Hashable, Sendable {
     }
 
     /// The drift of one stretch, from its ticks in the order of their deadlines; nil for fewer than 12 ticks, or for
-    /// too few of a row without a grid.
+    /// less than 0.2 s of a row without a grid.
     init?(_ stretch: [Point], keepsGrid: Bool = true) {
         guard let known = keepsGrid ? Self.line(through: stretch) : Self.middle(of: stretch) else { return nil }
         self = known
