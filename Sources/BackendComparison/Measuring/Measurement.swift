@@ -55,16 +55,27 @@ struct Measurement {
         for group in plan.stretches {
             let rows = group.filter { !hasFailed($0) }
             guard !rows.isEmpty else { continue }
-            let look = { goesOn(progress("long stretch", of: rows.map(\.key.description).joined(separator: ", "))) }
-            guard let recordings = StretchRun(rows: rows, plan: plan).measure(look) else { return false }
-            for (planned, recording) in zip(rows, recordings) { try keep(recording, of: planned) }
+            let names = rows.map(\.key.description).joined(separator: ", ")
+            var isStopped = false
+            let recordings = StretchRun(rows: rows, plan: plan)
+                .measure {
+                    isStopped = !goesOn(progress("long stretch", of: names))
+                    return !isStopped
+                }
+            for (planned, recording) in zip(rows, recordings) { try keep(recording, of: planned, isStopped) }
+            if isStopped { return false }
         }
         return true
     }
 
-    private mutating func keep(_ stretch: Result<Recording, Failure>, of planned: PlannedRow) throws(Failure) {
+    private mutating func keep(
+        _ stretch: Result<Recording, Failure>,
+        of planned: PlannedRow,
+        _ isStopped: Bool
+    ) throws(Failure) {
         do throws(Failure) {
             let turn = TurnRecord([try stretch.get()])
+            if turn.recordings[0].ticks == 0, !isStopped { throw Failure.failed("no tick in the long stretch") }
             let points = turn.points
             update(planned) { row in
                 row.drift = StretchDrift(points, keepsGrid: planned.key.kind != .relative)

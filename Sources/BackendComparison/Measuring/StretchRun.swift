@@ -1,5 +1,4 @@
 internal import PreciseTimer
-internal import TimerKernel
 
 /// Measures the long stretches of some rows at the same time, their deadlines spread over the period. Each row has one
 /// timer, whatever their number in the turns: a drift is that of each timer, and the rows must leave each other room.
@@ -17,9 +16,10 @@ struct StretchRun {
     /// How much longer a stretch takes than its deadlines.
     static func timeBesideDeadlines(_ period: Duration) -> Duration { lead(period) + grace }
 
-    /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on;
-    /// nil if it says no. Each row has its recording, or why it failed. That of a row without a grid is incomplete.
-    func measure(_ watch: () -> Bool) -> [Result<Recording, Failure>]? {
+    /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on.
+    /// Each row has its recording, or why it failed. That of a row without a grid is incomplete; so are all if `watch`
+    /// said no.
+    func measure(_ watch: () -> Bool) -> [Result<Recording, Failure>] {
         let (request, goal, load) = (plan.request, plan.deadlinesOfStretch, rows[0].load)
         let (time, count) = (request.period * goal, UInt64(rows.count))
         let loadRun: LoadRun
@@ -43,20 +43,14 @@ struct StretchRun {
         defer { for case .success(let part) in parts { part.ticking.stop() } }
         loadRun.begin()
         let wait = Wait(delivery: request.delivery)
-        while TimerClock.suspending.now < end {
-            guard watch() else { return nil }
+        while TimerClock.suspending.now < end, watch() {
             parts = parts.map { part in
                 part.flatMap { part in Result { () throws(Failure) in try part.checked() } }
             }
             wait.pause(until: end)
         }
         if let failure = loadRun.failure { return rows.map { _ in .failure(.failed(failure)) } }
-        return parts.map { part in
-            part.flatMap { part in
-                let recording = part.probe.result
-                return recording.ticks > 0 ? .success(recording) : .failure(.failed("no tick in \(time.text)"))
-            }
-        }
+        return parts.map { $0.map(\.probe.result) }
     }
 
     /// One row that ticks.

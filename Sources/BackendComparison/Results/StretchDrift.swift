@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// The slope of lateness over time: whether ticks keep to their grid in the long run, and how well that is known.
 ///
 /// It comes from one long stretch of a row. **Of a row that keeps a grid** the first sixteenth does not count, in which
@@ -12,8 +14,9 @@
 /// is at least that of Student's distribution for 99 of 100 stretches. It shrinks with longer stretches.
 ///
 /// **A row that keeps no grid** adds each sleep's own lateness to all later ones, and so there is no line: a stall
-/// stays in it for ever. Its drift is the middle of what each 20 ms add, with the interval of the signed-rank test, as
-/// that of a p50. Another minute may have another drift.
+/// stays in it permanently. Its drift is the middle of what each 20 ms add, with the interval of the signed-rank test,
+/// as that of a p50. The time is that of its ticks and not that of its deadlines, of which it serves ever fewer: it
+/// cannot fall behind faster than time passes. Another minute may have another drift.
 struct StretchDrift: Codable, Hashable, Sendable {
     /// Parts per million: µs of additional lateness per second.
     let ppm: Double
@@ -34,7 +37,7 @@ struct StretchDrift: Codable, Hashable, Sendable {
     /// The deadlines of a stretch that has enough ticks, even if some deadlines are missed.
     static let deadlines: UInt64 = 32
     /// Nanoseconds that are compared of a row without a grid: as long as a turn.
-    private static let step: UInt64 = 20_000_000
+    private static let step: Int64 = 20_000_000
 
     init(ppm: Double, noise: Double) {
         self.ppm = ppm
@@ -74,14 +77,17 @@ struct StretchDrift: Codable, Hashable, Sendable {
 
     private static func middle(of stretch: [Point]) -> StretchDrift? {
         guard var last = stretch.first else { return nil }
-        var slopes: [Double] = []
-        for point in stretch where point.time >= last.time + step {
-            slopes.append(Double(point.lateness - last.lateness) / Double(point.time - last.time))
+        // As in the verdicts by p50: one stall then hides no resemblance of neighbours.
+        var logarithms: [Double] = []
+        for point in stretch {
+            let elapsed = point.ticked - last.ticked
+            guard elapsed >= step else { continue }
+            logarithms.append(log(max(Double(point.lateness - last.lateness), 1) / Double(elapsed)))
             last = point
         }
-        guard let known = SignedRank.estimate(slopes), known.low.isFinite else { return nil }
-        let noise = max(known.middle - known.low, known.high - known.middle)
-        return StretchDrift(ppm: known.middle * 1_000_000, noise: noise * 1_000_000)
+        guard let known = Ratio(ofLogarithms: logarithms)?.estimate, let interval = known.interval else { return nil }
+        let noise = max(known.value - interval.lowerBound, interval.upperBound - known.value)
+        return StretchDrift(ppm: known.value * 1_000_000, noise: noise * 1_000_000)
     }
 
     /// The drift as a figure.
@@ -97,6 +103,9 @@ struct Point: Hashable, Sendable {
     let time: UInt64
     /// Nanoseconds from the tick's deadline to the tick.
     let lateness: Int64
+
+    /// Nanoseconds from the stretch's first deadline to the tick.
+    fileprivate var ticked: Int64 { Int64(time) + lateness }
 }
 
 extension Array where Element == Double {
