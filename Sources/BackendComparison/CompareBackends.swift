@@ -64,12 +64,10 @@ func compareBackends(
     do throws(Failure) { plan = try MeasurementPlan(request) } catch {
         throw TimerError(.invalidOption, "comparing backends (\(error))")
     }
-    let isCancelled = Flag()
+    let isCancelled = StopFlag()
     let outcome = await withTaskCancellationHandler {
         await alone {
-            BackendComparison.measure(plan) { stage in
-                progress?(BackendComparison.Progress(stage))
-            } goesOn: {
+            BackendComparison.measure(plan, progress: { progress?(BackendComparison.Progress($0)) }) {
                 !isCancelled.isSet
             }
         }
@@ -127,16 +125,6 @@ private func alone<Outcome: Sendable>(_ body: @escaping @Sendable () -> Outcome)
     return await withCheckedContinuation { waiter in
         DispatchQueue.global(qos: .userInitiated).async { waiter.resume(returning: body()) }
     }
-}
-
-/// A request that may be made on another thread.
-private final class Flag: Sendable {
-    /// Relaxed: it orders no other memory.
-    private let value = Atomic(false)
-
-    var isSet: Bool { value.load(ordering: .relaxed) }
-
-    func set() { value.store(true, ordering: .relaxed) }
 }
 
 /// How the command and ``compareBackends(_:period:for:progress:)`` measure.

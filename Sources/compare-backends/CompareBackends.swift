@@ -89,10 +89,9 @@ struct Doctor: ParsableCommand {
 
     func run() throws {
         var console = Console()
-        let diagnosis = Diagnosis(of: .current)
         let display = console.results
-        let table = DiagnosisTable(diagnosis, width: display.width, inColour: display.obeysEscapes)
-        try console.print(table.description)
+        let diagnosis = Diagnosis(of: .current)
+        try console.print(diagnosis.screen(width: display.width ?? 80, inColour: display.obeysEscapes))
     }
 }
 
@@ -120,7 +119,7 @@ struct Show: ParsableCommand {
                 throw Failure.invalid("--need and -o are for one result: name one file")
             }
             let reports = zip(files, results).map { ($0, Report($1)) }
-            try console.print(SideBySide(reports, width: console.results.width).description)
+            try console.print(Report.sideBySide(reports, width: console.results.width))
             return
         }
         let files = try output.openFiles()

@@ -1,5 +1,4 @@
 internal import BackendComparison
-internal import FoundationEssentials
 
 /// The terminal: results on standard output, messages and progress on standard error, and Ctrl-C.
 struct Console {
@@ -12,12 +11,7 @@ struct Console {
 
     /// A quiet console shows no progress. It always shows errors.
     init(isQuiet: Bool = false) {
-        let environment = ProcessInfo.processInfo.environment
-        func display(_ isTerminal: Bool, _ columns: Int?) -> Display {
-            Display(isTerminal: isTerminal, columns: columns, environment: environment)
-        }
-        results = display(Terminal.showsResults, Terminal.width)
-        messages = display(Terminal.showsMessages, Terminal.widthOfMessages)
+        (results, messages) = Terminal.displays
         self.isQuiet = isQuiet
     }
 

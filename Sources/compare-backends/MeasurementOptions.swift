@@ -1,5 +1,5 @@
-internal import BackendComparison
 internal import ArgumentParser
+internal import BackendComparison
 internal import PreciseTimer
 
 extension HandlerPlace: ExpressibleByArgument {}
@@ -33,11 +33,7 @@ struct MeasurementOptions: ParsableArguments {
     )
     var time: Duration = .seconds(30)
 
-    @Option(
-        parsing: .unconditional,
-        help: .value("number", "Number of timers, with deadlines spread over the period. (default: 1)"),
-        transform: { try WholeNumber.parse($0) }
-    )
+    @Option(parsing: .unconditional, help: .value("number", "Number of timers, with deadlines spread over the period."))
     var timers = 1
 
     @Option(
@@ -58,7 +54,12 @@ struct MeasurementOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: .value("clock", "Clock of the deadlines: suspending, continuous, wall. (default: suspending)"),
-        transform: { try ClockName.parse($0) }
+        transform: { text in
+            guard let clock = TimerClock(rawValue: text) else {
+                throw Failure.invalid("the clocks are suspending, continuous, wall")
+            }
+            return clock
+        }
     )
     var clock = TimerClock.suspending
 
@@ -84,19 +85,15 @@ struct MeasurementOptions: ParsableArguments {
     )
     var why: Duration?
 
-    @Option(
-        parsing: .unconditional,
-        help: .value("number", "Seed of the order of the turns. (default: random)"),
-        transform: { try WholeNumber.parse($0) }
-    )
-    var seed: UInt64 = .random(in: 0..<1 << 32)
+    @Option(parsing: .unconditional, help: .value("number", "Seed of the order of the turns. (default: random)"))
+    var seed: UInt64?
 
     @Flag(help: "Show no progress.")
     var quiet = false
 
     // For tests, and for `Benchmarks/verdicts`.
-    @Option(parsing: .unconditional, help: .hidden, transform: { try WholeNumber.parse($0) }) var laps: Int?
-    @Option(parsing: .unconditional, help: .hidden, transform: { try WholeNumber.parse($0) }) var deadlines: UInt64?
+    @Option(parsing: .unconditional, help: .hidden) var laps: Int?
+    @Option(parsing: .unconditional, help: .hidden) var deadlines: UInt64?
     @Option(parsing: .unconditionalSingleValue, help: .hidden, transform: { try Planted.parse($0) }) var plant:
         [Planted] = []
 
@@ -120,29 +117,11 @@ struct MeasurementOptions: ParsableArguments {
         request.delivery = deliver
         request.clock = clock
         if !loadLists.isEmpty { request.loads = loadLists.flatMap(\.self) }
-        request.seed = seed
+        request.seed = seed ?? .random(in: 0..<1 << 32)
         request.planted = plant
         request.why = why
         if !wishes.isEmpty { request.wishes = try ThreadWishes.parse(wishes.joined(separator: " ")) }
         return try MeasurementPlan(request)
-    }
-}
-
-/// A whole number. The plan checks its size.
-enum WholeNumber {
-    static func parse<Number: FixedWidthInteger>(_ text: String) throws -> Number {
-        guard let number = Number(text) else { throw Failure.invalid("write a whole number, as in 3") }
-        return number
-    }
-}
-
-/// A clock by its name.
-enum ClockName {
-    static func parse(_ text: String) throws -> TimerClock {
-        guard let clock = TimerClock(rawValue: text) else {
-            throw Failure.invalid("the clocks are \(TimerClock.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        return clock
     }
 }
 

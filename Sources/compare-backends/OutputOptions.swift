@@ -1,5 +1,5 @@
-internal import BackendComparison
 internal import ArgumentParser
+internal import BackendComparison
 
 /// What to write, and what to check.
 struct OutputOptions: ParsableArguments {
@@ -77,9 +77,9 @@ struct OutputOptions: ParsableArguments {
                 try console.write(try JSONFile.encode(report))
             } else {
                 let display = console.results
-                let screen = Screen(report, width: display.width, isWide: wide, inColour: display.obeysEscapes)
+                let screen = report.screen(width: display.width, isWide: wide, inColour: display.obeysEscapes)
                 let needs = report.results.judgements.map { $0.lines(width: display.width) }
-                try console.print(([screen.description] + needs).joined(separator: "\n"))
+                try console.print(([screen] + needs).joined(separator: "\n"))
             }
         } catch {
             failures.append(error)
@@ -88,9 +88,9 @@ struct OutputOptions: ParsableArguments {
             do {
                 switch format {
                 case .json: try file.replace(with: try JSONFile.encode(report) + "\n")
-                case .csv: try file.replace(with: "\(CSVTable(report))\n")
-                case .markdown: try file.replace(with: "\(MarkdownTable(report))\n")
-                case .page: try file.replace(with: Page(report).html + "\n")
+                case .csv: try file.replace(with: report.csv + "\n")
+                case .markdown: try file.replace(with: report.markdown + "\n")
+                case .page: try file.replace(with: report.page + "\n")
                 case .ticks: break
                 }
             } catch {

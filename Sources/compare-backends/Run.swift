@@ -34,7 +34,7 @@ struct Run: ParsableCommand {
         let measured = BackendComparison.measure(plan, foreign: foreign) { progress in
             console.show(progress)
         } goesOn: {
-            !Interrupt.isRequested && failure == nil
+            Interrupt.signal == nil && failure == nil
         } turnEnded: { lap, key, turn in
             let lines = ticks.isEmpty ? "" : SampleLines.lines(turn, of: key, lap: lap)
             do { for file in ticks { try file.append(lines) } } catch { failure = error }

@@ -13,7 +13,7 @@ final class LateWatch: Sendable {
         /// The nanoseconds of the last tick on its clock.
         var delivered: UInt64 = 0
         /// The stolen time at the last late tick, in nanoseconds; nil if the kernel does not show it.
-        var stolen = ProcessorTime.current?.stolen
+        var stolen = ProcessorTime.current()?.stolen
         /// Whether there was more of it at that tick than before.
         var isStolen = false
         /// Nanoseconds on a processor for the watch itself; nil if the kernel does not show them.
@@ -71,7 +71,7 @@ final class LateWatch: Sendable {
             (state.delivered, state.throttling) = (delivered, throttling)
             let before = account.flatMap { Self.note($0, at: delivered, deadline: deadline, in: &state.threads) }
             if lateness > 0, lateness.magnitude > state.late.threshold {
-                let stolen = ProcessorTime.current?.stolen
+                let stolen = ProcessorTime.current()?.stolen
                 let isMore = stolen.flatMap { now in state.stolen.map { now > $0 } } ?? false
                 state.isStolen = isMore || isSameWait && state.isStolen
                 state.stolen = stolen

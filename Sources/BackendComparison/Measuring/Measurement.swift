@@ -28,8 +28,7 @@ struct Measurement {
         goesOn: (MeasurementProgress) -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
     ) throws(Failure) -> Bool {
-        let companion: TimerService?
-        do { companion = try plan.request.wishes.startCompanion() } catch { throw Failure.failed("\(error)") }
+        let companion = try Failure.ofLibrary(plan.request.wishes.startCompanion)
         defer { companion?.shutdown() }
         let begin = TimerClock.suspending.now
         for planned in plan.warmsUp ? plan.order(inLap: 0) : [] {
@@ -64,7 +63,7 @@ struct Measurement {
 
     private mutating func keep(_ stretch: Result<Recording, Failure>, of planned: PlannedRow) throws(Failure) {
         do throws(Failure) {
-            let turn = TurnRecord([try stretch.get()])
+            let turn = TurnRecord(recordings: [try stretch.get()])
             update(planned) { row in
                 row.drift = StretchDrift(turn.points, keepsGrid: planned.key.kind != .relative)
                 row.series = LatenessSeries(turn.points)
@@ -104,7 +103,7 @@ struct Measurement {
             return plan.request.planted.filter { $0.row == planned.key.row }.reduce(turn) { $0.changed(by: $1) }
         } catch {
             try giveUp(planned, error)
-            return TurnRecord([])
+            return TurnRecord(recordings: [])
         }
     }
 
@@ -149,11 +148,6 @@ package struct MeasurementProgress: Sendable {
     let elapsed: Duration
     let total: Duration
 
-    init(stage: String, row: String, elapsed: Duration, total: Duration) {
-        (self.stage, self.row) = (stage, row)
-        (self.elapsed, self.total) = (elapsed, total)
-    }
-
     /// One line for a terminal with so many columns. A text in the last column may already break the line, and the
     /// terminal cannot take back a broken line.
     package func line(width columns: Int = 80) -> String {
@@ -177,8 +171,6 @@ package struct MeasurementProgress: Sendable {
 struct ProgressPace: Sendable {
     private static let interval = Duration.milliseconds(90)
     private var last: Duration?
-
-    init() {}
 
     /// Whether to show progress at this look, by the time since the measurement began.
     mutating func isDue(at elapsed: Duration) -> Bool {

@@ -74,9 +74,7 @@ package struct MeasurementPlan: Equatable, Sendable {
     /// - Throws: `Failure` if the request makes no sense, or its period is too long for its time.
     package init(_ asked: Request) throws(Failure) {
         var request = asked
-        var (rows, loads): (Set<NamedRow>, Set<Load>) = ([], [])
-        request.rows = asked.rows.filter { rows.insert($0).inserted }
-        request.loads = asked.loads.filter { loads.insert($0).inserted }
+        (request.rows, request.loads) = (asked.rows.unique, asked.loads.unique)
         request.period = .nanoseconds(Int64(asked.period.wholeNanoseconds))
         guard !request.rows.isEmpty, !request.loads.isEmpty else { throw Failure.invalid("there must be a row and a load") }
         guard request.period >= Request.shortestPeriod else { throw Failure.invalid("the period must be 1us or longer") }
@@ -237,8 +235,6 @@ package struct MeasurementPlan: Equatable, Sendable {
 package struct PlannedRow: Hashable, Sendable {
     let row: NamedRow
     let load: Load
-
-    init(row: NamedRow, load: Load) { (self.row, self.load) = (row, load) }
 
     /// The name in the results.
     package var key: RowKey { RowKey(row.name, row.kind, load: load.name) }

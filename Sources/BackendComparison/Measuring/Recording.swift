@@ -14,12 +14,6 @@ struct Recording: Hashable, Sendable {
         var woke: TimerInstant
         /// The reading of the clock at the handler. A reading between `woke` and this one decided `missed`.
         var delivered: TimerInstant
-
-        init(index: UInt64, deadline: TimerInstant, missed: UInt64, woke: TimerInstant, delivered: TimerInstant)
-        {
-            (self.index, self.deadline, self.missed, self.woke) = (index, deadline, missed, woke)
-            self.delivered = delivered
-        }
     }
 
     /// How to find the deadline of a call that does not name it.
@@ -155,11 +149,6 @@ struct Deadlines: Hashable, Sendable {
     let start: TimerInstant
     /// Nanoseconds between two deadlines, at least 1.
     let period: UInt64
-
-    init(start: TimerInstant, period: UInt64) {
-        self.start = start
-        self.period = period
-    }
 
     /// Those of some timers whose deadlines are spread over the period.
     static func spread(_ timers: UInt64, from start: TimerInstant, _ period: Duration) -> [Deadlines] {

@@ -23,9 +23,7 @@ package struct ThreadWishes: Equatable, Sendable {
         var kinds: Set<Substring> = []
         for word in words {
             let name = word.prefix { $0 != ":" }
-            guard kinds.insert(name).inserted else {
-                throw Failure.invalid("one kind of wish is given twice: \(word)")
-            }
+            guard kinds.insert(name).inserted else { throw Failure.invalid("one kind of wish is given twice: \(word)") }
             try wishes.add(word)
         }
         wishes.text = words.joined(separator: " ")
@@ -36,8 +34,16 @@ package struct ThreadWishes: Equatable, Sendable {
         let parts = word.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         switch (parts[0], parts.count) {
         case ("locked", 1): options.locksMemory = true
-        case ("fifo", 2): options.policy = .fifo(priority: try Self.number(parts[1]))
-        case ("cpu", 2): options.affinity = try Self.processors(parts[1])
+        case ("fifo", 2):
+            guard let priority = Int(parts[1]) else {
+                throw Failure.invalid("a priority is a whole number, not \(parts[1])")
+            }
+            options.policy = .fifo(priority: priority)
+        case ("cpu", 2):
+            guard let processors = Processors.numbers(in: parts[1]) else {
+                throw Failure.invalid("write processors as in cpu:1 or cpu:0,2-3, not \(parts[1])")
+            }
+            options.affinity = Set(processors)
         case ("slack", 2): options.timerSlack = try DurationText.parse(parts[1])
         case ("slice", 2): options.slice = try Self.duration(parts[1])
         case ("idle", 2): options.idleLatency = try Self.duration(parts[1])
@@ -52,39 +58,18 @@ package struct ThreadWishes: Equatable, Sendable {
         }
     }
 
-    private static func number(_ text: String) throws(Failure) -> Int {
-        guard let number = Int(text) else { throw Failure.invalid("a priority is a whole number, not \(text)") }
-        return number
-    }
-
     /// Zero is no time in any unit.
     private static func duration(_ text: String) throws(Failure) -> Duration {
         text == "0" ? .zero : try DurationText.parse(text)
-    }
-
-    /// Reads the kernel's numbers of processors and ranges of them, with commas between them.
-    private static func processors(_ text: String) throws(Failure) -> Set<Int> {
-        var processors: Set<Int> = []
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
-            guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1], 0 <= first,
-                first <= last, last < 65_536
-            else { throw Failure.invalid("write processors as in cpu:1 or cpu:0,2-3, not \(text)") }
-            processors.formUnion(first...last)
-        }
-        return processors
     }
 }
 
 extension ThreadWishes {
     /// The options of a row's own thread. Bare loops and backends get the same.
     var ofThread: TimerService.ThreadOptions {
-        TimerService.ThreadOptions(
-            policy: options.policy,
-            affinity: options.affinity,
-            timerSlack: options.timerSlack,
-            slice: options.slice
-        )
+        var options = options
+        (options.locksMemory, options.idleLatency) = (false, nil)
+        return options
     }
 
     /// How long a row that spins may spin before a deadline.
@@ -135,10 +120,7 @@ extension ThreadWishes {
         return foreign
     }
 
-    private func ownGrant(
-        on backend: TimerService.Backend,
-        _ clock: TimerClock
-    ) throws(TimerError) -> TimerService.ThreadGrant {
+    private func ownGrant(on backend: TimerService.Backend, _ clock: TimerClock) throws -> TimerService.ThreadGrant {
         let service = try startService(on: backend, clock: clock)
         defer { service.shutdown() }
         return service.grant

@@ -4,30 +4,18 @@ internal import Synchronization
 /// What was recorded of a row in one turn.
 package struct TurnRecord: Hashable, Sendable {
     /// One recording for each timer; none if the row failed.
-    let recordings: [Recording]
+    var recordings: [Recording]
     /// The kernel's bill; nil if the kernel does not show it.
-    let bill: ResourceUsage?
+    var bill: ResourceUsage?
     /// Nanoseconds that threads of this process were ready to run and waited for a processor; nil if the kernel does
     /// not show it.
-    let runDelay: UInt64?
+    var runDelay: UInt64?
     /// The causes of the late ticks; nil if the plan does not ask for them.
-    let late: LateTicks?
+    var late: LateTicks?
     /// How the budget limited the row's spinning; nil for a row that does not spin.
-    let spin: SpinCuts?
+    var spin: SpinCuts?
     /// How the system schedules the thread of the first tick; nil without a tick.
-    let policy: SchedulingPolicy?
-
-    init(
-        _ recordings: [Recording],
-        bill: ResourceUsage? = nil,
-        runDelay: UInt64? = nil,
-        late: LateTicks? = nil,
-        spin: SpinCuts? = nil,
-        policy: SchedulingPolicy? = nil
-    ) {
-        (self.recordings, self.bill, self.runDelay, self.late) = (recordings, bill, runDelay, late)
-        (self.spin, self.policy) = (spin, policy)
-    }
+    var policy: SchedulingPolicy?
 
     /// The first deadline, in nanoseconds on its clock.
     var start: UInt64 { recordings.map(\.deadlines.start.nanoseconds).min() ?? 0 }
@@ -63,9 +51,9 @@ package struct TurnRecord: Hashable, Sendable {
 
     /// The same turn with a known change of its ticks.
     func changed(by planted: Planted) -> TurnRecord {
-        var random = SplitMix64(seed: start)
-        let changed = recordings.map { $0.changed(by: planted, &random) }
-        return TurnRecord(changed, bill: bill, runDelay: runDelay, late: late, spin: spin, policy: policy)
+        var (random, turn) = (SplitMix64(seed: start), self)
+        turn.recordings = recordings.map { $0.changed(by: planted, &random) }
+        return turn
     }
 
     /// The first broken promise of a timer; nil if there is none.
@@ -127,7 +115,7 @@ package enum SampleLines {
     private func withRecording<Outcome>(_ body: (inout Recording) -> Outcome) -> Outcome {
         while isBusy.exchange(true, ordering: .acquiring) {
             // Sleeps, so that the other thread gets a processor even if this thread has a higher priority.
-            SystemClock.sleep(for: .microseconds(10))
+            TimerClock.sleep(for: .microseconds(10))
         }
         defer { isBusy.store(false, ordering: .releasing) }
         return unsafe body(&recording.pointee)

@@ -1,4 +1,3 @@
-
 /// What is known of the machine or of the measurement, for a reader who repeats it: a name, and a few sentences. JSON
 /// and the page have them.
 struct Fact: Codable, Hashable, Sendable {

@@ -1,4 +1,3 @@
-
 /// The lines of a report that are not figures: the same on the screen, in JSON, in Markdown and on the page. The
 /// screen has no room for the last three.
 struct Words: Sendable {

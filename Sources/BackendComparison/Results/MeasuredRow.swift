@@ -117,11 +117,6 @@ struct SpinCuts: Codable, Hashable, Sendable {
     /// Why the row did not spin at all; nil if it may spin.
     private(set) var obstacle: String?
 
-    init(cuts: UInt64, obstacle: String? = nil) {
-        self.cuts = cuts
-        self.obstacle = obstacle
-    }
-
     mutating func add(_ later: SpinCuts) {
         cuts += later.cuts
         obstacle = obstacle ?? later.obstacle

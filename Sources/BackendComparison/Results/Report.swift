@@ -30,7 +30,7 @@ package struct Report: Sendable {
     }
 
     /// The loads in the order of the rows.
-    var loads: [String] { rows.map(\.key.load).reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
+    var loads: [String] { rows.map(\.key.load).unique }
 
     /// Every broken promise of the library, one line each.
     package var problems: [String] { rows.compactMap { row in row.row.problem.map { "\(row.key): \($0)" } } }
@@ -162,6 +162,11 @@ extension Results {
         // A file may lack what the machine did.
         return counting.count < row.turns.count ? row.turns.map { _ in true } : counting
     }
+}
+
+extension Sequence where Element: Equatable {
+    /// The elements without repetitions.
+    var unique: [Element] { reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
 }
 
 extension Turn {

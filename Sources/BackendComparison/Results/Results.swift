@@ -51,10 +51,6 @@ struct Origin: Codable, Hashable, Sendable {
     let seconds: Double
     /// The version of compare-backends.
     let version: String
-
-    init(date: String, seconds: Double, version: String) {
-        (self.date, self.seconds, self.version) = (date, seconds, version)
-    }
 }
 
 /// What was asked for. Only results of equal questions can be compared.
@@ -77,11 +73,6 @@ struct Options: Codable, Hashable, Sendable {
     var why: UInt64?
     /// What was asked of the threads, as on the command line: `fifo:80 cpu:1`; nil for nothing.
     var thread: String?
-
-    init(period: UInt64, turn: UInt64) {
-        self.period = period
-        self.turn = turn
-    }
 
     private enum CodingKeys: String, CodingKey {
         case period = "period_ns"

@@ -223,10 +223,10 @@ enum ResultsCheck {
         } catch {
             preconditionFailure("what was read cannot be written and read again: \(error)")
         }
-        for isWide in [false, true] { _ = Screen(report, isWide: isWide, inColour: true).description }
-        _ = SideBySide([("a", report), ("b", report)]).description
-        _ = CSVTable(report).description + MarkdownTable(report).description
-        precondition(Page(report).html.hasSuffix("</html>"), "what was read becomes a page")
+        for isWide in [false, true] { _ = report.screen(isWide: isWide, inColour: true) }
+        _ = Report.sideBySide([("a", report), ("b", report)])
+        _ = report.csv + report.markdown
+        precondition(report.page.hasSuffix("</html>"), "what was read becomes a page")
         for text in [
             "p99 < 1ms, cpu < 5%", "timerfd.drift < 50ppm", "timerfd.p50 later 5% than hybrid",
             "timerfd.p50 later 5% than a.json",
