@@ -74,10 +74,11 @@ func compareBackends(
     } onCancel: {
         isCancelled.set()
     }
-    guard let (comparison, failure) = outcome else { throw TimerError(.cancelled, "comparing backends") }
+    guard let (report, failure) = outcome else { throw TimerError(.cancelled, "comparing backends") }
+    let comparison = BackendComparison(report)
     if !comparison.rows.isEmpty { return comparison }
     if let failure { throw TimerError(.backendFailed, "comparing backends (\(failure))") }
-    guard comparison.report.rows.isEmpty else {
+    guard report.rows.isEmpty else {
         throw TimerError(.backendFailed, "comparing backends (the system does not show their processor time)")
     }
     throw TimerError(.cancelled, "comparing backends")
@@ -133,16 +134,17 @@ extension BackendComparison {
     package static let version = "0.1.0"
 
     /// Carries out a plan. The calling thread waits until its end. It calls `progress` some ten times a second,
-    /// `goesOn` at least as often, which returns whether to go on, and `turnEnded` after each turn that counts. Rows
-    /// whose threads get none of the plan's wishes are foreign. Returns what was measured, maybe nothing, and why
-    /// nothing more could be measured; nil if it was stopped or came to its end.
+    /// `goesOn` at least as often, which returns whether to go on, and `ticks` after each turn that counts with a line
+    /// for each tick; the first call has the names of their columns. Rows whose threads get none of the plan's wishes
+    /// are foreign. Returns what was measured, maybe nothing, and why nothing more could be measured; nil if it was
+    /// stopped or came to its end.
     package static func measure(
         _ plan: MeasurementPlan,
         foreign: [String] = [],
+        ticks: ((String) -> Void)? = nil,
         progress: (MeasurementProgress) -> Void,
-        goesOn: () -> Bool,
-        turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
-    ) -> (comparison: BackendComparison, failure: Failure?) {
+        goesOn: () -> Bool
+    ) -> (report: Report, failure: Failure?) {
         let start = Date.now
         var measurement = Measurement(plan)
         var (hasEnded, failure) = (false, Failure?.none)
@@ -151,15 +153,16 @@ extension BackendComparison {
             if pace.isDue(at: now.elapsed) { progress(now) }
             return goesOn()
         }
-        do throws(Failure) { hasEnded = try measurement.run(goesOn: look, turnEnded: turnEnded) } catch {
-            failure = error
-        }
+        ticks?(TurnRecord.header)
+        do throws(Failure) {
+            hasEnded = try measurement.run(goesOn: look) { ticks?($2.lines(of: $1, lap: $0)) }
+        } catch { failure = error }
         let host = Host.current
         var results = Results(host: host, origin: Origin(since: start), options: plan.options, rows: measurement.rows)
         (results.machine, results.laps) = (measurement.machine, measurement.laps)
         results.remarks = plan.remarks(foreign: foreign, policies: measurement.policies, on: host)
         results.isStopped = !hasEnded
-        return (BackendComparison(Report(results)), failure)
+        return (Report(results), failure)
     }
 }
 

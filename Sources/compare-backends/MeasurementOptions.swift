@@ -12,7 +12,8 @@ struct MeasurementOptions: ParsableArguments {
         help: .value(
             "names",
             "Rows, as in timerfd,task-sleep,bare; a row named twice is compared with itself. Backends: "
-                + "\(names(.backend)). Without the library: \(names(.peer)). Bare system calls: \(names(.bare)). "
+                + "\(NamedRow.backends). Without the library: \(NamedRow.peers). Bare system calls: "
+                + "\(NamedRow.bareLoops). "
                 + "(default: all backends, task-sleep, bare)"
         ),
         transform: { try NamedRow.parse($0) }
@@ -96,10 +97,6 @@ struct MeasurementOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: .hidden) var deadlines: UInt64?
     @Option(parsing: .unconditionalSingleValue, help: .hidden, transform: { try Planted.parse($0) }) var plant:
         [Planted] = []
-
-    fileprivate static func names(_ kind: RowKey.Kind) -> String {
-        NamedRow.all.filter { $0.kind == kind }.map(\.name).joined(separator: ", ")
-    }
 
     /// The plan that the options ask for; without rows in them, of the usual ones. Throws `Failure` if they make no
     /// sense, or if a row that the user named is missing here.

@@ -64,15 +64,14 @@ struct OutputOptions: ParsableArguments {
         failure: (any Error)? = nil
     ) throws {
         var failures = [failure].compactMap(\.self)
+        func attempt(_ body: () throws -> Void) { do { try body() } catch { failures.append(error) } }
         var judgements: [Judgement] = []
-        do {
+        attempt {
             let earlier = try earlier ?? self.earlier()
             judgements = try needs.map { try Judgement($0, of: measured, earlier: earlier) }
-        } catch {
-            failures.append(error)
         }
         let report = needs.isEmpty ? measured : measured.judged(judgements)
-        do {
+        attempt {
             if files.contains(where: \.isStandardOutput) {
                 try console.write(try JSONFile.encode(report))
             } else {
@@ -81,11 +80,9 @@ struct OutputOptions: ParsableArguments {
                 let needs = report.results.judgements.map { $0.lines(width: display.width) }
                 try console.print(([screen] + needs).joined(separator: "\n"))
             }
-        } catch {
-            failures.append(error)
         }
         for (format, file) in open {
-            do {
+            attempt {
                 switch format {
                 case .json: try file.replace(with: try JSONFile.encode(report) + "\n")
                 case .csv: try file.replace(with: report.csv + "\n")
@@ -93,8 +90,6 @@ struct OutputOptions: ParsableArguments {
                 case .page: try file.replace(with: report.page + "\n")
                 case .ticks: break
                 }
-            } catch {
-                failures.append(error)
             }
         }
         for problem in report.problems { console.say("error: \(problem)") }

@@ -250,7 +250,7 @@ struct SampleLinesTests {
         let turn = TurnRecord(recordings: [recording, Recorded.recording([0])])
         let key = RowKey("timerfd#2", .backend, load: "cpu:2")
         #expect(
-            SampleLines.header + SampleLines.lines(turn, of: key, lap: 3) == """
+            TurnRecord.header + turn.lines(of: key, lap: 3) == """
                 lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed
                 3,timerfd#2,cpu:2,1,0,1000000000,55123,55123,0
                 3,timerfd#2,cpu:2,1,1,1001000000,-7,-7,0

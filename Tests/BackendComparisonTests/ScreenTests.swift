@@ -176,6 +176,6 @@ import Testing
             /1  a\.json: 1 ms timer.*\n2  b\.json: 1 ms timer.*\n   BUSY: .*\n +p50 1 +p50 2 +p99 \(range\) 1 [^~]*/
         #expect(text.wholeMatch(of: form) != nil, "\(text)")
         #expect(text.contains(/hybrid +0\.12 µs +–/))
-        #expect(text.hasSuffix("1 and 2 differ in machine or options (A CPU and B): compare with care."))
+        #expect(text.hasSuffix("1 and 2 differ in machine or options (the processor: A CPU and B): compare with care."))
     }
 }

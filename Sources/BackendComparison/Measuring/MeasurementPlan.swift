@@ -76,28 +76,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         var request = asked
         (request.rows, request.loads) = (asked.rows.unique, asked.loads.unique)
         request.period = .nanoseconds(Int64(asked.period.wholeNanoseconds))
-        guard !request.rows.isEmpty, !request.loads.isEmpty else { throw Failure.invalid("there must be a row and a load") }
-        guard request.period >= Request.shortestPeriod else { throw Failure.invalid("the period must be 1us or longer") }
-        let longest = max(request.period, request.time, request.why ?? .zero)
-        guard longest <= Request.longest else {
-            throw Failure.invalid("a period, a time and a lateness must be at most a day")
-        }
-        guard request.time > .zero else { throw Failure.invalid("the time must be longer than zero") }
-        guard request.timers > 0 else { throw Failure.invalid("the timers must be 1 or more, not \(request.timers)") }
-        guard request.why == nil || request.delivery == .inline else {
-            throw Failure.invalid("only the thread that ticks knows what held it up: --why needs --deliver inline")
-        }
-        guard !request.wishes.wishesSpin || request.rows.contains(where: { $0.mechanism == .backend(.hybrid) }) else {
-            throw Failure.invalid("only hybrid spins: --thread spin: and budget: need it among the rows")
-        }
-        guard request.laps.map({ (1...Results.mostLaps).contains($0) }) ?? true else {
-            throw Failure.invalid("the laps must be 1 to \(Results.mostLaps)")
-        }
-        guard (1...Self.mostDeadlines).contains(request.deadlines ?? 1) else { throw Self.tooManyDeadlines }
-        let count = request.turns
-        guard count <= Results.mostRows else {
-            throw Failure.invalid("\(count) rows are too many: \(Results.mostRows) are the most")
-        }
+        if let reason = Self.obstacle(to: request) { throw Failure.invalid(reason) }
         try request.checkTime()
 
         let period = request.period.wholeNanoseconds
@@ -114,14 +93,14 @@ package struct MeasurementPlan: Equatable, Sendable {
         timeForLaps = request.time - request.period * deadlinesOfStretch * stretches.count
         // So many that eight laps fit, and the lap before them that warms up. In a very short time, one lap.
         let most = min(
-            timeForLaps.wholeNanoseconds / UInt64(count) / UInt64(Ratio.fewest + 1) / period,
+            timeForLaps.wholeNanoseconds / UInt64(request.turns) / UInt64(Ratio.fewest + 1) / period,
             request.mostDeadlines(in: timeForLaps)
         )
         let usual = max(Self.usualTurn.wholeNanoseconds / period, Self.usualDeadlines)
         deadlinesPerTurn =
             request.deadlines ?? (request.laps == nil ? max(min(usual, most), 1) : usual)
         let (deadlines, isMore) = deadlinesPerTurn.multipliedReportingOverflow(by: timers)
-        guard !isMore, deadlines <= Self.mostDeadlines else { throw Self.tooManyDeadlines }
+        guard !isMore, deadlines <= Self.mostDeadlines else { throw Failure.invalid(Self.tooManyDeadlines) }
         self.request = request
         let lap = request.timeOfLap(deadlinesPerTurn)
         // With a long period, a lap is worth more than a warm-up.
@@ -143,9 +122,33 @@ package struct MeasurementPlan: Equatable, Sendable {
         }
     }
 
-    private static let tooManyDeadlines = Failure.invalid(
+    private static let tooManyDeadlines =
         "that makes more than \(mostDeadlines) deadlines for a row at a time: ask for a longer period or fewer timers"
-    )
+
+    /// Why a request makes no sense, whatever its period and its time; nil if it does.
+    private static func obstacle(to request: Request) -> String? {
+        let hasHybrid = request.rows.contains { $0.mechanism == .backend(.hybrid) }
+        let longest = max(request.period, request.time, request.why ?? .zero)
+        let demands: [(isMet: Bool, words: String)] = [
+            (!request.rows.isEmpty && !request.loads.isEmpty, "there must be a row and a load"),
+            (request.period >= Request.shortestPeriod, "the period must be 1us or longer"),
+            (longest <= Request.longest, "a period, a time and a lateness must be at most a day"),
+            (request.time > .zero, "the time must be longer than zero"),
+            (request.timers > 0, "the timers must be 1 or more, not \(request.timers)"),
+            (
+                request.why == nil || request.delivery == .inline,
+                "only the thread that ticks knows what held it up: --why needs --deliver inline"
+            ),
+            (
+                !request.wishes.wishesSpin || hasHybrid,
+                "only hybrid spins: --thread spin: and budget: need it among the rows"
+            ),
+            ((1...Results.mostLaps).contains(request.laps ?? 1), "the laps must be 1 to \(Results.mostLaps)"),
+            ((1...mostDeadlines).contains(request.deadlines ?? 1), tooManyDeadlines),
+            (request.turns <= Results.mostRows, "\(request.turns) rows are too many: \(Results.mostRows) are the most"),
+        ]
+        return demands.first { !$0.isMet }?.words
+    }
 
     /// Every row under every load once, in an order that is drawn anew for each lap (from 1; the one that warms up is
     /// 0), so that no row always follows the same other row. All rows under one load follow each other, because they
@@ -161,8 +164,13 @@ package struct MeasurementPlan: Equatable, Sendable {
     package func askForWishes() throws -> [String] { try request.wishes.ask(for: request.rows, clock: request.clock) }
 
     /// Every row under every load, in the order of the table.
-    package var plannedRows: [PlannedRow] {
+    var plannedRows: [PlannedRow] {
         request.loads.flatMap { load in request.rows.map { PlannedRow(row: $0, load: load) } }
+    }
+
+    /// Checks that a need can be applied to these rows: see ``Need/check(for:earlier:)``.
+    package func check(_ need: Need, earlier: [String: Report]) throws(Failure) {
+        try need.check(for: plannedRows.map(\.key), earlier: earlier)
     }
 
     /// The plan as it is saved.
@@ -232,10 +240,10 @@ package struct MeasurementPlan: Equatable, Sendable {
 }
 
 /// A row under a load, before it is measured.
-package struct PlannedRow: Hashable, Sendable {
+struct PlannedRow: Hashable, Sendable {
     let row: NamedRow
     let load: Load
 
     /// The name in the results.
-    package var key: RowKey { RowKey(row.name, row.kind, load: load.name) }
+    var key: RowKey { RowKey(row.name, row.kind, load: load.name) }
 }

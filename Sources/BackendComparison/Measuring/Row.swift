@@ -30,7 +30,7 @@ package struct NamedRow: Hashable, Sendable {
         return number == 1 ? name : "\(name)#\(number)"
     }
 
-    package var kind: RowKey.Kind {
+    var kind: RowKey.Kind {
         switch mechanism {
         case .backend: .backend
         case .taskSleep(.until): .peer
@@ -40,9 +40,16 @@ package struct NamedRow: Hashable, Sendable {
     }
 
     /// Every row that has a name, whether this build has it or not.
-    package static let all: [NamedRow] =
+    static let all: [NamedRow] =
         TimerService.Backend.allCases.map { NamedRow(.backend($0)) }
         + TaskSleep.Form.allCases.map { NamedRow(.taskSleep($0)) } + Bare.allCases.map { NamedRow(.bare($0)) }
+
+    /// The names of all rows that one kind has, as the help lists them.
+    package static let (backends, peers, bareLoops) = (names(.backend), names(.peer), names(.bare))
+
+    private static func names(_ kind: RowKey.Kind) -> String {
+        all.filter { $0.kind == kind }.map(\.name).joined(separator: ", ")
+    }
 
     /// Reads names with commas between them. A row that is named twice is compared with itself.
     package static func parse(_ text: String) throws(Failure) -> [NamedRow] {

@@ -2,7 +2,7 @@ internal import PreciseTimer
 internal import Synchronization
 
 /// What was recorded of a row in one turn.
-package struct TurnRecord: Hashable, Sendable {
+struct TurnRecord: Hashable, Sendable {
     /// One recording for each timer; none if the row failed.
     var recordings: [Recording]
     /// The kernel's bill; nil if the kernel does not show it.
@@ -61,14 +61,14 @@ package struct TurnRecord: Hashable, Sendable {
 }
 
 /// Every tick as a line of comma-separated values.
-package enum SampleLines {
+extension TurnRecord {
     /// The line with the names of the columns.
-    package static let header = "lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed\n"
+    static let header = "lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed\n"
 
     /// One line for each tick of a turn, timer by timer, each with its line end. Laps and timers are counted from 1.
     /// Linear.
-    package static func lines(_ turn: TurnRecord, of key: RowKey, lap: Int) -> String {
-        turn.recordings.enumerated()
+    func lines(of key: RowKey, lap: Int) -> String {
+        recordings.enumerated()
             .flatMap { timer, recording in
                 recording.samples.map { sample in
                     "\(lap),\(key.row),\(key.load),\(timer + 1),\(sample.index),"

@@ -147,7 +147,7 @@ private struct RowForm: Codable {
     /// The row that it is compared with.
     let base: String?
     /// By their fields. A figure that the row does not have is absent.
-    let figures: [String: EstimateForm]
+    let figures: [String: [String: Double]]
     /// The comparison with the base, by p50 and p99.
     let verdicts: [String: Ratio.Verdict]
     /// The columns of the turns, one number for each lap.
@@ -192,7 +192,7 @@ private struct RowForm: Codable {
         spin = row.spin
     }
 
-    private static func figures(_ report: RowReport) -> [String: EstimateForm] {
+    private static func figures(_ report: RowReport) -> [String: [String: Double]] {
         let ticks = report.row.ticks
         var figures: [String: Estimate?] = [
             "than_base_p50_ns": report.difference, "than_base_p99_ns": report.tailDifference,
@@ -203,7 +203,11 @@ private struct RowForm: Codable {
             figures["ticks_p\(Int(percent))_ns"] = Estimate(ticks.percentile(percent))
         }
         for figure in Figure.allCases { figures[figure.field] = figure(report) }
-        return figures.compactMapValues { $0.map { EstimateForm($0) } }
+        return figures.compactMapValues { figure in
+            // Far more digits than are shown: the page rounds the figures once more, and must come to those of the screen.
+            figure.map { ["estimate": $0.value, "low": $0.interval?.lowerBound, "high": $0.interval?.upperBound] }?
+                .compactMapValues { $0?.rounded(places: 6) }
+        }
     }
 
     var measured: MeasuredRow {
@@ -239,21 +243,6 @@ private struct RowForm: Codable {
             (measured.series, measured.late, measured.spin) = (stretch, late, spin)
             return measured
         }
-    }
-}
-
-/// A figure in the file.
-private struct EstimateForm: Codable {
-    let estimate: Double
-    let low: Double?
-    let high: Double?
-
-    init(_ estimate: Estimate) {
-        // Far more digits than are shown: the page rounds the figures once more, and must come to those of the screen.
-        self.estimate = estimate.value.rounded(places: 6)
-        let ends = estimate.interval.map { [$0.lowerBound, $0.upperBound].map { $0.rounded(places: 6) } }
-        low = ends?[0]
-        high = ends?[1]
     }
 }
 

@@ -153,7 +153,7 @@ extension Need {
     /// Checks that the need can be applied to some rows.
     ///
     /// - Throws: `Failure` if a row that it names is not measured, or a file lacks a row.
-    package func check(for keys: [RowKey], earlier: [String: Report]) throws(Failure) {
+    func check(for keys: [RowKey], earlier: [String: Report]) throws(Failure) {
         let names = keys.map(\.description).joined(separator: ", ")
         for clause in clauses {
             let concerned = keys.filter { clause.row == nil ? $0.kind == .backend : clause.concerns($0) }

@@ -4,7 +4,7 @@ internal import Foundation
 package struct Report: Sendable {
     package private(set) var results: Results
     /// One for each measured row, in the order of the table.
-    package let rows: [RowReport]
+    let rows: [RowReport]
 
     package init(_ results: Results) {
         self.results = results
@@ -32,13 +32,22 @@ package struct Report: Sendable {
     /// The loads in the order of the rows.
     var loads: [String] { rows.map(\.key.load).unique }
 
+    /// Whether nothing was measured.
+    package var isEmpty: Bool { rows.isEmpty }
+
+    /// Why the first of the rows that were given up was it; nil if none was.
+    package var failure: Failure? {
+        let failures = results.rows.lazy.compactMap { row in row.failure.map { "\(row.key) failed: \($0)" } }
+        return failures.first.map { Failure.failed($0) }
+    }
+
     /// Every broken promise of the library, one line each.
     package var problems: [String] { rows.compactMap { row in row.row.problem.map { "\(row.key): \($0)" } } }
 }
 
 /// The figures of one row. A figure that takes more deadlines than the row has is nil. A row that keeps no grid has
 /// neither percentiles nor missed deadlines, since they depend on how long one looks: it has its drift, and its price.
-package struct RowReport: Sendable {
+struct RowReport: Sendable {
     let row: MeasuredRow
     /// Nanoseconds within which half of the deadlines were served. It is the one that ``p50Ratio`` is about: the base's
     /// middle lap, times that ratio.

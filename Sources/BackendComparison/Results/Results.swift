@@ -9,7 +9,7 @@ package struct Results: Hashable, Sendable {
     /// What was measured otherwise than asked, one sentence each without its full stop.
     var remarks: [String] = []
     /// In the order of the table.
-    package var rows: [MeasuredRow]
+    var rows: [MeasuredRow]
     /// Whether the measurement was stopped before its end.
     var isStopped = false
     /// What was needed of the rows, and whether they give it, as it was judged after the measurement.
