@@ -32,10 +32,7 @@ struct Console {
 
     /// Says what will run and how long, for a reader who will see no progress: only a terminal can take a line back.
     mutating func begin(_ plan: MeasurementPlan) {
-        guard !isQuiet, !messages.obeysEscapes else { return }
-        let seconds = Int((plan.expectedTime / .seconds(1)).rounded(.up))
-        let rows = plan.request.rows.map(\.name).joined(separator: ", ")
-        say("measuring \(rows) under \(plan.request.loads.map(\.name).joined(separator: ", ")) for \(seconds) s")
+        if !isQuiet, !messages.obeysEscapes { say(plan.announcement) }
     }
 
     /// Shows progress in place of the former progress.

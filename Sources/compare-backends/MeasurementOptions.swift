@@ -101,18 +101,13 @@ struct MeasurementOptions: ParsableArguments {
     /// The plan that the options ask for; without rows in them, of the usual ones. Throws `Failure` if they make no
     /// sense, or if a row that the user named is missing here.
     func plan() throws -> MeasurementPlan {
-        let rows = NamedRow.numbered(rowLists.joined().map(\.mechanism))
-        for row in rows {
-            if let obstacle = row.obstacle(on: clock) { throw Failure.refused("\(row.name) is unavailable: \(obstacle)") }
-        }
-        var request = MeasurementPlan.Request(rows: rows.isEmpty ? NamedRow.usual(on: clock) : rows)
+        var request = try MeasurementPlan.Request(named: rowLists.flatMap(\.self), on: clock)
         request.period = period
         request.time = time
         request.laps = laps
         request.deadlines = deadlines
         request.timers = timers
         request.delivery = deliver
-        request.clock = clock
         if !loadLists.isEmpty { request.loads = loadLists.flatMap(\.self) }
         request.seed = seed ?? .random(in: 0..<1 << 32)
         request.planted = plant

@@ -49,7 +49,7 @@ struct OutputOptions: ParsableArguments {
     /// The reports of the files that the needs name.
     func earlier() throws -> [String: Report] {
         let paths = Set(needs.flatMap(\.files))
-        return Dictionary(uniqueKeysWithValues: try paths.map { ($0, Report(try SavedResults.load($0))) })
+        return Dictionary(uniqueKeysWithValues: try paths.map { ($0, try Report(file: $0)) })
     }
 
     /// Judges a report, shows it, and writes it to every file. A file that cannot be written does not stop the others.
@@ -65,20 +65,16 @@ struct OutputOptions: ParsableArguments {
     ) throws {
         var failures = [failure].compactMap(\.self)
         func attempt(_ body: () throws -> Void) { do { try body() } catch { failures.append(error) } }
-        var judgements: [Judgement] = []
+        var report = measured
         attempt {
-            let earlier = try earlier ?? self.earlier()
-            judgements = try needs.map { try Judgement($0, of: measured, earlier: earlier) }
+            if !needs.isEmpty { report = try measured.judged(by: needs, earlier: earlier ?? self.earlier()) }
         }
-        let report = needs.isEmpty ? measured : measured.judged(judgements)
         attempt {
             if files.contains(where: \.isStandardOutput) {
                 try console.write(try JSONFile.encode(report))
             } else {
                 let display = console.results
-                let screen = report.screen(width: display.width, isWide: wide, inColour: display.obeysEscapes)
-                let needs = report.results.judgements.map { $0.lines(width: display.width) }
-                try console.print(([screen] + needs).joined(separator: "\n"))
+                try console.print(report.screen(width: display.width, isWide: wide, inColour: display.obeysEscapes))
             }
         }
         for (format, file) in open {
@@ -97,8 +93,7 @@ struct OutputOptions: ParsableArguments {
         for other in failures.dropFirst() { console.say(Failure(for: other).message) }
         if let first = failures.first { throw first }
         if !report.problems.isEmpty { throw ExitCode.failure }
-        let worst = judgements.map(\.outcome).max() ?? .meets
-        if worst != .meets { throw ExitCode(worst.exitCode) }
+        if !needs.isEmpty, report.exitCode != 0 { throw ExitCode(report.exitCode) }
     }
 }
 

@@ -7,8 +7,15 @@ extension MeasurementPlan {
 
     /// The expected time of the whole measurement. Without a number of laps in the request, it exceeds the time of the
     /// request by no more than ``Request/allowance``.
-    package var expectedTime: Duration {
+    var expectedTime: Duration {
         timeOfLap * (laps + (warmsUp ? 1 : 0)) + request.period * deadlinesOfStretch * stretches.count
+    }
+
+    /// What will run and how long, in one line.
+    package var announcement: String {
+        let seconds = Int((expectedTime / .seconds(1)).rounded(.up))
+        let (rows, loads) = (request.rows.map(\.name), request.loads.map(\.name))
+        return "measuring \(rows.joined(separator: ", ")) under \(loads.joined(separator: ", ")) for \(seconds) s"
     }
 
     /// Whether to begin a lap (from 1), if so much is left of the time for laps.

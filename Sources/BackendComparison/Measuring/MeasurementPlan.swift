@@ -10,7 +10,7 @@ package struct MeasurementPlan: Equatable, Sendable {
     /// The wishes of a user.
     package struct Request: Equatable, Sendable {
         /// In the order of the table.
-        package var rows: [NamedRow]
+        var rows: [NamedRow]
         package var period: Duration = .milliseconds(1)
         /// The time for everything.
         package var time: Duration = .seconds(30)
@@ -21,7 +21,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         /// The number of timers that tick at a time, their deadlines spread over the period.
         package var timers = 1
         package var delivery = HandlerPlace.inline
-        package var clock = TimerClock.suspending
+        var clock = TimerClock.suspending
         package var loads = [Load.idle]
         /// The seed of the order of the turns.
         package var seed: UInt64 = 1
@@ -36,8 +36,6 @@ package struct MeasurementPlan: Equatable, Sendable {
         /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
         var patience: Duration = .seconds(5)
 
-        package init(rows: [NamedRow]) { self.rows = rows }
-
         /// A longer duration is a typing error.
         static let longest = Duration.seconds(86_400)
         /// Foundation's intervals are seconds of type `Double`, and no timer here serves a shorter period.
@@ -45,7 +43,7 @@ package struct MeasurementPlan: Equatable, Sendable {
     }
 
     /// The request, with whole nanoseconds and without repetitions.
-    package let request: Request
+    let request: Request
     /// The deadlines of each timer in a turn, and of each row in its long stretch; 0 for no stretch.
     let deadlinesPerTurn: UInt64
     let deadlinesOfStretch: UInt64
@@ -236,6 +234,17 @@ package struct MeasurementPlan: Equatable, Sendable {
         if !request.wishes.wishesPolicy { remarks.append(remarkOnPolicies(policies)) }
         if host.build == .debug { remarks.append("this is a debug build: for real figures build with -c release") }
         return remarks.compactMap(\.self)
+    }
+}
+
+extension MeasurementPlan.Request {
+    /// A request of rows that the user named, or else of the usual ones. Throws `Failure` if a named row is missing here.
+    package init(named: [NamedRow], on clock: TimerClock) throws(Failure) {
+        let rows = NamedRow.numbered(named.map(\.mechanism))
+        for row in rows {
+            if let obstacle = row.obstacle(on: clock) { throw Failure.refused("\(row.name) is unavailable: \(obstacle)") }
+        }
+        self.init(rows: rows.isEmpty ? NamedRow.usual(on: clock) : rows, clock: clock)
     }
 }
 

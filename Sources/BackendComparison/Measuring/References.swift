@@ -3,7 +3,7 @@ internal import PreciseTimer
 internal import TimerKernel
 
 /// Bare loops of system calls, the floor of what is possible.
-package enum Bare: String, CaseIterable, Sendable {
+enum Bare: String, CaseIterable, Sendable {
     /// A loop that sets a timerfd and reads it.
     case timerFD = "bare"
     /// A loop of absolute `clock_nanosleep`, as cyclictest has it.
@@ -95,8 +95,8 @@ private struct DeadlineHeap {
 
 /// Loops over `Task.sleep`, as one would write a repeating timer without the library: a task for each probe. They cannot
 /// fail. They end with `stop()`, and with this object.
-package final class TaskSleep: Ticking {
-    package enum Form: String, CaseIterable {
+final class TaskSleep: Ticking {
+    enum Form: String, CaseIterable {
         /// Sleeps until start + k × period.
         case until = "task-sleep"
         /// Sleeps for a period, which most people write first. Each sleep begins when the one before it and the work

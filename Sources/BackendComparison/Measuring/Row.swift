@@ -1,16 +1,16 @@
 internal import Dispatch
-package import PreciseTimer
+internal import PreciseTimer
 
 /// A mechanism that is measured: a backend of the library, the same work without it, or a bare loop.
 package struct NamedRow: Hashable, Sendable {
     /// The source of the ticks.
-    package enum Mechanism: Hashable, Sendable {
+    enum Mechanism: Hashable, Sendable {
         case backend(TimerService.Backend)
         case taskSleep(TaskSleep.Form)
         case bare(Bare)
     }
 
-    package let mechanism: Mechanism
+    let mechanism: Mechanism
     /// The place among equal rows, from 1.
     let number: Int
 
@@ -20,7 +20,7 @@ package struct NamedRow: Hashable, Sendable {
     }
 
     /// The name in tables, in JSON and on the command line.
-    package var name: String {
+    var name: String {
         let name =
             switch mechanism {
             case .backend(let backend): backend.rawValue
@@ -64,14 +64,14 @@ package struct NamedRow: Hashable, Sendable {
     }
 
     /// Rows of these mechanisms, with the number of each among its equals.
-    package static func numbered(_ mechanisms: [Mechanism]) -> [NamedRow] {
+    static func numbered(_ mechanisms: [Mechanism]) -> [NamedRow] {
         mechanisms.enumerated()
             .map { place, mechanism in NamedRow(mechanism, number: mechanisms[...place].count { $0 == mechanism }) }
     }
 
     /// The rows without a wish: every backend that this build and a clock allow, the default one first; what people use
     /// today; and the floor.
-    package static func usual(on clock: TimerClock) -> [NamedRow] {
+    static func usual(on clock: TimerClock) -> [NamedRow] {
         let backends = [.timerFD] + TimerService.Backend.allCases.filter { $0 != .timerFD }
         return backends.map { NamedRow(.backend($0)) }.filter { $0.obstacle(on: clock) == nil }
             + TaskSleep.Form.allCases.map { NamedRow(.taskSleep($0)) } + [NamedRow(.bare(.timerFD))]
@@ -80,7 +80,7 @@ package struct NamedRow: Hashable, Sendable {
 
 extension NamedRow {
     /// Why the row cannot be measured on a clock; nil if it can.
-    package func obstacle(on clock: TimerClock) -> String? {
+    func obstacle(on clock: TimerClock) -> String? {
         guard case .backend(let backend) = mechanism else { return nil }
         if case .unavailable(let reason) = backend.availability { return reason }
         guard !backend.clocks.contains(clock) else { return nil }

@@ -9,8 +9,6 @@ package struct ThreadWishes: Equatable, Sendable {
     /// Whether a wish is about spinning.
     private(set) var wishesSpin = false
 
-    package init() {}
-
     private static let forms =
         "write fifo:80; cpu:1 or cpu:0,2-3; slack:50us; slice:1ms; locked; idle:20us or idle:0; spin:200us; "
         + "budget:20%; with spaces between them"

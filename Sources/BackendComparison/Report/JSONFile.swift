@@ -72,6 +72,20 @@ package enum JSONFile {
     private struct Version: Decodable { let schema: Int }
 }
 
+extension Report {
+    /// Reads the results in a file, or in the standard input if its name is `-`. Throws `Failure` if it cannot be read.
+    package init(file path: String) throws(Failure) {
+        let content: [UInt8]
+        let isInput = path == "-"
+        do { content = try isInput ? InputFile.standardInput() : InputFile.read(path) } catch {
+            throw Failure.invalid("\(error)")
+        }
+        do { self.init(try JSONFile.decode(content)) } catch {
+            throw Failure.invalid("\(isInput ? "the standard input" : path) \(error)")
+        }
+    }
+}
+
 /// The form of the file. Turns are written in columns, one number for each lap: as objects they would take most of the
 /// room.
 private struct Form: Codable {

@@ -20,7 +20,8 @@ extension Report {
         }
         let below = (words.advice + words.notes).flatMap { $0.wrapped(at: room) }
         let heading = words.heading(width: room).wrapped(at: room).map { ink(.strong, $0) }
-        return (heading + above.map { ink(.wrong, $0) } + blocks + below).joined(separator: "\n")
+        let needs = results.judgements.map { $0.lines(width: width) }
+        return (heading + above.map { ink(.wrong, $0) } + blocks + below + needs).joined(separator: "\n")
     }
 
     /// Those that have room.
@@ -85,7 +86,7 @@ extension Judgement {
     var title: String { "need \(need): \(outcome.words)" }
 
     /// The need, and a line for each row; on a terminal with so many columns, wrapped.
-    package func lines(width: Int? = nil) -> String {
+    func lines(width: Int? = nil) -> String {
         let names = findings.map(\.name.count).max() ?? 0
         let rows = findings.flatMap { finding in
             let (word, row) = (finding.outcome.words, finding.name)

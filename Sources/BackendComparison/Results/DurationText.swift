@@ -47,11 +47,6 @@ package enum DurationText {
 
     /// A number of nanoseconds for a sentence, exactly: `1.5 ms`, `90 µs`.
     static func spaced(nanoseconds: UInt64) -> String { Duration(wholeNanoseconds: nanoseconds).text }
-
-    /// The same as ``parse(_:)`` reads it: `1.5ms`, `90us`.
-    package static func format(nanoseconds: UInt64) -> String {
-        spaced(nanoseconds: nanoseconds).replacing(" ", with: "").replacing("µ", with: "u")
-    }
 }
 
 /// Periods in text: a length of time, or a rate in Hertz, as `60hz`.

@@ -1,16 +1,16 @@
 /// A need held against a report. A figure meets a bound only with its whole interval, and fails it only with its whole
 /// interval; otherwise the measurement is too short to say.
-package struct Judgement: Codable, Hashable, Sendable {
+struct Judgement: Codable, Hashable, Sendable {
     /// From the best to the worst.
-    package enum Outcome: String, CaseIterable, Codable, Comparable, Sendable {
+    enum Outcome: String, CaseIterable, Codable, Comparable, Sendable {
         case meets, undecided, fails
 
-        package static func < (first: Outcome, second: Outcome) -> Bool {
+        static func < (first: Outcome, second: Outcome) -> Bool {
             first != second && allCases.first { [first, second].contains($0) } == first
         }
 
         /// The exit code of the command.
-        package var exitCode: Int32 {
+        var exitCode: Int32 {
             switch self {
             case .meets: 0
             case .fails: 1
@@ -44,7 +44,7 @@ package struct Judgement: Codable, Hashable, Sendable {
     let findings: [Finding]
     /// Conditions without a row are met if one backend meets them all, under every load. Those with a row must be met
     /// by that row.
-    package let outcome: Outcome
+    let outcome: Outcome
 
     private enum CodingKeys: String, CodingKey {
         case need, outcome

@@ -4,7 +4,7 @@ internal import Foundation
 extension Judgement {
     /// Holds a need against a measurement, and against those of the files that it names. Throws `Failure` if it cannot
     /// be applied: it must not pass for one that is met.
-    package init(_ need: Need, of report: Report, earlier: [String: Report] = [:]) throws(Failure) {
+    init(_ need: Need, of report: Report, earlier: [String: Report] = [:]) throws(Failure) {
         try need.check(for: report.results.rows.map(\.key), earlier: earlier)
         let (named, free) = (need.clauses.filter { $0.row != nil }, need.clauses.filter { $0.row == nil })
         var findings: [Finding] = []

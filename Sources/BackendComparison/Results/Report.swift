@@ -2,7 +2,7 @@ internal import Foundation
 
 /// What results mean: the figures of each row, and how it compares with its base.
 package struct Report: Sendable {
-    package private(set) var results: Results
+    private(set) var results: Results
     /// One for each measured row, in the order of the table.
     let rows: [RowReport]
 
@@ -18,11 +18,21 @@ package struct Report: Sendable {
     }
 
     /// The same report with other judgements.
-    package func judged(_ judgements: [Judgement]) -> Report {
+    func judged(_ judgements: [Judgement]) -> Report {
         var report = self
         report.results.judgements = judgements
         return report
     }
+
+    /// The same report, held against other needs, and the files that they name. Throws `Failure` if that is impossible.
+    package func judged(by needs: [Need], earlier: [String: Report]) throws(Failure) -> Report {
+        var judgements: [Judgement] = []
+        for need in needs { judgements.append(try Judgement(need, of: self, earlier: earlier)) }
+        return judged(judgements)
+    }
+
+    /// The exit code for the worst judgement.
+    package var exitCode: Int32 { results.judgements.map(\.outcome).max()?.exitCode ?? 0 }
 
     /// A row by its name and load; nil if it was not measured.
     func row(_ name: String, load: String) -> RowReport? {

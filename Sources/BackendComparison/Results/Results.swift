@@ -13,7 +13,7 @@ package struct Results: Hashable, Sendable {
     /// Whether the measurement was stopped before its end.
     var isStopped = false
     /// What was needed of the rows, and whether they give it, as it was judged after the measurement.
-    package var judgements: [Judgement] = []
+    var judgements: [Judgement] = []
 
     init(host: Host, origin: Origin, options: Options, rows: [MeasuredRow]) {
         (self.host, self.origin, self.options, self.rows) = (host, origin, options, rows)

@@ -174,9 +174,7 @@ enum TextsCheck {
         survives(text, DurationText.parse) { length in
             precondition(length >= .zero, "a length has no sign")
             let (seconds, attoseconds) = length.components
-            return DurationText.format(
-                nanoseconds: UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds) / 1_000_000_000
-            )
+            return "\(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)ns"
         }
         survives(text, Load.parse, \.name)
         survives(text, ThreadWishes.parse) { $0.text ?? "" }
@@ -232,7 +230,7 @@ enum ResultsCheck {
             "timerfd.p50 later 5% than a.json",
         ] {
             guard let need = try? Need.parse(text) else { preconditionFailure("\(text) is a need") }
-            _ = try? Judgement(need, of: report, earlier: ["a.json": report])
+            _ = try? report.judged(by: [need], earlier: ["a.json": report])
         }
     }
 }
