@@ -93,20 +93,6 @@ struct MachineTests {
         #expect(found == [10_000_000, 20_000_000, 30_000_000, nil, 30_000_000])
     }
 
-    /// Two hundredths of a second may be rounding, and counters may go back after a migration.
-    @Test func theShareOfStolenTimeIsThatSinceAnEarlierReading() {
-        let start = ProcessorTime(busy: 0, stolen: 100_000_000, total: 10_000_000_000)
-        let readings: [(UInt64, UInt64, UInt64?)] = [
-            (110, 2000, nil), (60, 2000, nil), (60, 2000, 500_000_000), (12, 2000, nil), (5, 2000, nil),
-            (100, 1000, nil),
-        ]
-        let shares = readings.map { stolen, total, wanted in
-            ProcessorTime(busy: 0, stolen: stolen * 10_000_000, total: total * 10_000_000)
-                .stolenPercent(since: start, of: wanted).map { ($0 * 1000).rounded() / 1000 }
-        }
-        #expect(shares == [10, 5, 100, 0, nil, nil])
-    }
-
     @Test func theLoadAverageIsThatOfTheLastMinuteAndTheDelayTheSecondOfThreeNumbers() {
         #expect(["1.84 0.78 0.99 1/94 8035\n", "", "none\n"].map(LoadAverage.lastMinute) == [1.84, nil, nil])
         // A kernel that does not count writes zeros.

@@ -47,31 +47,18 @@ extension MachineFacts {
 
     /// Works for half a second. A guest that does not want a processor loses none, and shows no stolen time.
     private mutating func addWork() {
-        let quota = CPUQuota.current
-        // Other programs on processors that this process may not use do not disturb it.
-        let usable = Processors.relevant
-        let (start, own) = (TimerClock.suspending.nanoseconds, ResourceUsage.ofAllThreads?.cpuNanoseconds)
-        let (before, pressure, stops) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
-        while TimerClock.suspending.nanoseconds < start + 500_000_000 {}
-        let (after, pressureAfter, stopsAfter) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
-        let time = Double(TimerClock.suspending.nanoseconds - start)
-        let worked = ResourceUsage.ofAllThreads.flatMap { all in own.map { Double(all.cpuNanoseconds - $0) } }
+        var watch = MachineWatch()
+        let before = watch.reading()
+        while TimerClock.suspending.nanoseconds < before.time + 500_000_000 {}
+        let after = watch.reading()
+        watch.add(from: before, to: after, under: .idle)
+        let state = watch.state(loadAverage: LoadAverage.current)
+        (othersShare, loadAverage) = (state.others, state.loadAverage)
+        // If a quota stopped this process meanwhile, the pressure is its own, and is not known.
+        (waitingShare, stopsInWork) = (state.waiting, state.quota?.stops)
+        stolenNow = state.stolen.map { $0 * Double(watch.count) }
         // Since the start one hundredth of a second counts, too: it shows that the host counts.
-        stolenSinceStart = after.flatMap { $0.total > 0 ? 100 * Double($0.stolen) / Double($0.total) : nil }
-        loadAverage = LoadAverage.current
-        if let before, let after {
-            let busy = Double(after.busy) - Double(before.busy)
-            stolenNow = after.stolenPercent(since: before, of: UInt64(time))
-            othersShare = worked.flatMap {
-                Self.othersShare(busy: busy, own: $0, of: time * Double(usable.isEmpty ? host.processors : usable.count))
-            }
-        }
-        let stopsNow = zip(stops, stopsAfter).map { before, after in before.flatMap { after?.since($0)?.stops } }
-        stopsInWork = stopsNow.contains(nil) ? nil : stopsNow.compactMap(\.self).max()
-        // If a quota stopped this process meanwhile, the pressure is its own.
-        if stopsNow.allSatisfy({ $0 == 0 }), let pressure, let pressureAfter {
-            waitingShare = min(max(100 * (Double(pressureAfter.waiting) - Double(pressure.waiting)) / time, 0), 100)
-        }
+        stolenSinceStart = after.processors.flatMap { $0.total > 0 ? 100 * Double($0.stolen) / Double($0.total) : nil }
     }
 
     /// Percent of the processors' time that other programs used; nil if the kernel does not count that of this process,

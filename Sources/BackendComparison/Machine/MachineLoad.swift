@@ -31,15 +31,6 @@ struct ProcessorTime: Hashable, Sendable {
     static func current(of processors: [Int] = []) -> ProcessorTime? {
         ProcFile.text("/proc/stat").flatMap { ProcessorTime($0, of: processors) }
     }
-
-    /// The stolen share of the time since an earlier reading in percent: of nanoseconds, or else of all time of all
-    /// processors. One or two hundredths of a second count as nothing. Nil if no time has passed, or if the count went
-    /// back.
-    func stolenPercent(since earlier: ProcessorTime, of nanoseconds: UInt64? = nil) -> Double? {
-        guard total > earlier.total, stolen >= earlier.stolen else { return nil }
-        let lost = stolen - earlier.stolen
-        return lost < 30_000_000 ? 0 : 100 * Double(lost) / Double(nanoseconds ?? total - earlier.total)
-    }
 }
 
 extension ProcessorTime {

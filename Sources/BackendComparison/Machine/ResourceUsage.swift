@@ -69,9 +69,6 @@ struct ThreadAccount: Hashable, Sendable {
     /// Nanoseconds that the thread was ready to run and waited for a processor.
     let waiting: UInt64
 
-    /// The running time alone, in less than a microsecond; nil if the kernel does not say.
-    static var runningNow: UInt64? { Thread.processorTime }
-
     /// The account up to now; nil if the kernel keeps none. Takes some 20 µs.
     static var current: ThreadAccount? {
         guard let waiting = ProcFile.text("/proc/thread-self/schedstat").flatMap({ RunDelay.nanoseconds(in: $0) }),

@@ -59,7 +59,7 @@ final class LateWatch: Sendable {
     /// Notes a tick, by its lateness and its instant on its clock in nanoseconds. Call it on the thread that ticked,
     /// after the tick was recorded.
     func note(lateness: Int64, at delivered: UInt64) {
-        let begin = ThreadAccount.runningNow
+        let begin = Thread.processorTime
         // First, since a stop after the tick must not be in the account that the next tick is compared with.
         let throttling = reader.accounts
         let account = ThreadAccount.current
@@ -111,7 +111,7 @@ final class LateWatch: Sendable {
 
     /// Adds the calling thread's time since the beginning of a note.
     private static func add(since begin: UInt64?, to cost: inout UInt64?) {
-        cost = cost.flatMap { sum in begin.flatMap { begin in ThreadAccount.runningNow.map { sum &+ ($0 &- begin) } } }
+        cost = cost.flatMap { sum in begin.flatMap { begin in Thread.processorTime.map { sum &+ ($0 &- begin) } } }
     }
 
     /// Nanoseconds for which the group was stopped that was stopped longest; nil if no account shows it. Nothing was

@@ -43,7 +43,7 @@ struct MachineWatch {
     private let quota: CPUQuota
     private let processors: [Int]
     /// Their number.
-    private let count: Int
+    let count: Int
     private var (whole, ofLap) = (Sums(), Sums())
     private var block: (load: Load, start: Reading)?
     /// What the groups with a quota counted in the turns, and the nanoseconds of these turns.

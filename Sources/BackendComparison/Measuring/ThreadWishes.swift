@@ -95,6 +95,7 @@ extension ThreadWishes {
     /// an answer to another question, or if a wish makes no sense.
     func ask(for rows: [NamedRow], clock: TimerClock) throws -> [String] {
         guard text != nil else { return [] }
+        let wishesOfThread = TimerService.ThreadGrant.Option.allCases.contains(where: wishes)
         var foreign: [String] = []
         do {
             let companion = try startCompanion()
@@ -125,11 +126,7 @@ extension ThreadWishes {
     }
 
     /// Whether a wish is about the policy of the rows' threads.
-    var wishesPolicy: Bool { options.policy != .normal }
-
-    private var wishesOfThread: Bool {
-        options.policy != .normal || !options.affinity.isEmpty || options.timerSlack != nil || options.slice != nil
-    }
+    var wishesPolicy: Bool { wishes(.policy) }
 
     private func wishes(_ option: TimerService.ThreadGrant.Option) -> Bool {
         switch option {

@@ -216,7 +216,7 @@ private struct RowForm: Codable {
         for percent in [50.0, 99, 100] where ticks.count > 0 {
             figures["ticks_p\(Int(percent))_ns"] = Estimate(ticks.percentile(percent))
         }
-        for figure in Figure.allCases { figures[figure.field] = figure(report) }
+        for figure in Figure.allCases { figures[figure.field] = report.figures[figure] }
         return figures.compactMapValues { figure in
             // Far more digits than are shown: the page rounds the figures once more, and must come to those of the screen.
             figure.map { ["estimate": $0.value, "low": $0.interval?.lowerBound, "high": $0.interval?.upperBound] }?

@@ -7,7 +7,7 @@ extension Report {
     package var csv: String {
         let lines = rows.flatMap { row in
             Figure.allCases.compactMap { figure in
-                figure(row)
+                row.figures[figure]
                     .map { known in
                         let ends = known.interval.map { ["\($0.lowerBound)", "\($0.upperBound)"] } ?? ["", ""]
                         return [row.key.row, row.key.load, figure.field, "\(known.value)"] + ends

@@ -88,10 +88,9 @@ extension Judgement {
     }
 
     private static func hold(_ figure: Figure, of row: RowReport, _ bound: Double, isUpper: Bool) -> (Outcome, String) {
+        guard let known = row.figures[figure] else { return (.undecided, missing(figure, of: row)) }
         // A drift to either side is a drift.
-        guard let estimate = figure == .drift ? figure(row)?.magnitude : figure(row) else {
-            return (.undecided, missing(figure, of: row))
-        }
+        let estimate = figure == .drift ? known.magnitude : known
         let text = "\(figure.rawValue) \(figure.text(estimate))"
         guard let interval = estimate.interval else { return (.undecided, text + rangeTime(figure, of: [row])) }
         if isUpper ? interval.upperBound < bound : interval.lowerBound > bound { return (.meets, text) }

@@ -59,21 +59,22 @@ package struct Report: Sendable {
 /// neither percentiles nor missed deadlines, since they depend on how long one looks: it has its drift, and its price.
 struct RowReport: Sendable {
     let row: MeasuredRow
+    let figures: [Figure: Estimate]
     /// Nanoseconds within which half of the deadlines were served. It is the one that ``p50Ratio`` is about: the base's
     /// middle lap, times that ratio.
-    let p50: Estimate?
-    let p90: Estimate?
-    let p99: Estimate?
-    let p999: Estimate?
+    var p50: Estimate? { figures[.p50] }
+    var p90: Estimate? { figures[.p90] }
+    var p99: Estimate? { figures[.p99] }
+    var p999: Estimate? { figures[.p999] }
     /// The greatest lateness, in nanoseconds.
     let worst: Double?
     /// Percent of the deadlines.
-    let missed: Estimate?
+    var missed: Estimate? { figures[.missed] }
     /// Percent of one processor.
-    let cpu: Estimate?
+    var cpu: Estimate? { figures[.cpu] }
     /// Per tick.
-    let wakeUps: Estimate?
-    let switches: Estimate?
+    var wakeUps: Estimate? { figures[.wakeUps] }
+    var switches: Estimate? { figures[.switches] }
     /// Percent of the time in which the row's threads waited for a processor; nil if the kernel does not show it.
     let runDelay: Double?
     /// The row that this one is compared with; nil for the base itself.
@@ -89,7 +90,7 @@ struct RowReport: Sendable {
     let bareRatio: Ratio?
 
     var key: RowKey { row.key }
-    var drift: Estimate? { row.drift?.estimate }
+    var drift: Estimate? { figures[.drift] }
     /// Whether the row keeps no grid, and was seen to become later and later.
     var runsAway: Bool { key.kind == .relative && drift?.interval.map { $0.lowerBound > 0 } ?? false }
     var deadlines: UInt64 { row.turns.reduce(0) { $0 + $1.lateness.count } }
@@ -103,10 +104,6 @@ struct RowReport: Sendable {
         self.row = row
         self.base = base?.row.key
         let keepsGrid = row.key.kind != .relative
-        missed = keepsGrid ? rounds.missed : nil
-        cpu = rounds.cpu
-        wakeUps = rounds.wakeUps
-        switches = rounds.switches
         let delays = row.turns.compactMap { turn in turn.runDelay.map { (Double($0), Double(turn.elapsed)) } }
         runDelay = delays.isEmpty ? nil : 100 * delays.reduce(0) { $0 + $1.0 } / delays.reduce(0) { $0 + $1.1 }
         let base = keepsGrid ? base : nil
@@ -131,13 +128,16 @@ struct RowReport: Sendable {
             let value = product ?? own.value
             return Estimate(value, own.interval.map { min($0.lowerBound, value)...max($0.upperBound, value) })
         }
-        self.p50 = p50
         // The other percentiles are of the pooled deadlines, in buckets, and may lie a little below the middle.
         func percentile(_ percent: Double) -> Estimate? { keepsGrid ? rounds.percentile(percent) : nil }
-        p90 = percentile(90)?.atLeast(p50)
+        let p90 = percentile(90)?.atLeast(p50)
         let p99 = percentile(99)?.atLeast(p90 ?? p50)
-        self.p99 = p99
-        p999 = percentile(99.9)?.atLeast(p99 ?? p90 ?? p50)
+        let p999 = percentile(99.9)?.atLeast(p99 ?? p90 ?? p50)
+        let known = [
+            .p50: p50, .p90: p90, .p99: p99, .p999: p999, .missed: keepsGrid ? rounds.missed : nil,
+            .drift: row.drift?.estimate, .cpu: rounds.cpu, .wakeUps: rounds.wakeUps, .switches: rounds.switches,
+        ] as [Figure: Estimate?]
+        figures = known.compactMapValues(\.self)
         difference = Self.difference(p50, ratio, of: middle)
         tailDifference = Self.difference(p99, tailRatio, of: shared?.base.percentile(99))
         worst = keepsGrid ? Estimate(row.lateness.percentile(100)).atLeast(p999 ?? p99 ?? p90 ?? p50).value : nil
