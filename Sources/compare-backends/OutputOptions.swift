@@ -99,7 +99,14 @@ struct OutputOptions: ParsableArguments {
 
 /// A file by its name, whose end says what to write into it.
 struct OutputPath {
-    enum Format { case json, csv, markdown, page, ticks }
+    /// By the end of a name; the first that fits.
+    enum Format: String, CaseIterable {
+        case ticks = "ticks.csv"
+        case json = ".json"
+        case csv = ".csv"
+        case markdown = ".md"
+        case page = ".html"
+    }
 
     let format: Format
     let path: String
@@ -108,18 +115,14 @@ struct OutputPath {
     /// if it were opened anew, and a socket cannot be.
     var isStandardOutput: Bool { path == "-" }
 
-    private static let formats: [(end: String, format: Format)] = [
-        ("ticks.csv", .ticks), (".json", .json), (".csv", .csv), (".md", .markdown), (".html", .page),
-    ]
-
     init(_ path: String) throws(Failure) {
         if path == "-" || path == "/dev/stdout" {
             (self.path, format) = ("-", .json)
             return
         }
-        guard let found = Self.formats.first(where: { path.lowercased().hasSuffix($0.end) }) else {
-            throw Failure.invalid("\(path) must end in .json, .csv, .md, .html or ticks.csv, or be - for JSON")
+        guard let found = Format.allCases.first(where: { path.lowercased().hasSuffix($0.rawValue) }) else {
+            throw .invalid("\(path) must end in .json, .csv, .md, .html or ticks.csv, or be - for JSON")
         }
-        (self.path, format) = (path, found.format)
+        (self.path, format) = (path, found)
     }
 }

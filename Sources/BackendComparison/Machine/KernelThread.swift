@@ -3,20 +3,15 @@ internal import Glibc
 internal import Synchronization
 
 /// How the system schedules a thread (sched(7)).
-struct SchedulingPolicy: Hashable, CustomStringConvertible {
-    private let number, priority: Int32
-
-    /// That of the calling thread.
-    static var ofCallingThread: SchedulingPolicy {
+enum SchedulingPolicy {
+    /// In a word, that of the calling thread.
+    static var ofCallingThread: String {
         var parameters = sched_param()
         unsafe sched_getparam(0, &parameters)
         // Without the flag that a child gets the ordinary policy.
-        return SchedulingPolicy(number: sched_getscheduler(0) & 0xff, priority: parameters.sched_priority)
-    }
-
-    var description: String {
+        let (number, priority) = (Int(sched_getscheduler(0) & 0xff), parameters.sched_priority)
         let names = ["ordinary", "fifo:\(priority)", "rr:\(priority)", "batch", "", "idle", "deadline"]
-        return names.indices.contains(Int(number)) ? names[Int(number)] : "of number \(number)"
+        return names.indices.contains(number) ? names[number] : "of number \(number)"
     }
 }
 

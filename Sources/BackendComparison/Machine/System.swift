@@ -16,7 +16,7 @@ extension Failure {
 
     /// Runs code of the library, whose errors say what was attempted.
     static func ofLibrary<Outcome>(_ body: () throws(TimerError) -> Outcome) throws(Failure) -> Outcome {
-        do throws(TimerError) { return try body() } catch { throw Failure.failed("\(error)") }
+        do throws(TimerError) { return try body() } catch { throw .failed("\(error)") }
     }
 
     /// Runs system calls.

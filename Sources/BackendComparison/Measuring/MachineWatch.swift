@@ -1,6 +1,5 @@
 internal import TimerKernel
 
-
 /// Sums up what else the machine did in the turns, on the processors that this process may use. An account that the
 /// kernel does not show is missing in the sums.
 struct MachineWatch {

@@ -63,6 +63,6 @@ extension MeasurementPlan.Request {
         let advice = fitting.isEmpty ? "measure for longer, with a shorter period" : fitting.joined(separator: ", or ")
         let row = rows.count == 1 ? "1 row" : "\(rows.count) rows"
         let load = loads.count == 1 ? "" : " under \(loads.count) loads"
-        throw Failure.invalid("a period of \(asked[0]) does not fit into \(asked[1]) with \(row)\(load): \(advice)")
+        throw .invalid("a period of \(asked[0]) does not fit into \(asked[1]) with \(row)\(load): \(advice)")
     }
 }

@@ -74,7 +74,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         var request = asked
         (request.rows, request.loads) = (asked.rows.unique, asked.loads.unique)
         request.period = .nanoseconds(Int64(asked.period.wholeNanoseconds))
-        if let reason = Self.obstacle(to: request) { throw Failure.invalid(reason) }
+        if let reason = Self.obstacle(to: request) { throw .invalid(reason) }
         try request.checkTime()
 
         let period = request.period.wholeNanoseconds
@@ -98,7 +98,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         deadlinesPerTurn =
             request.deadlines ?? (request.laps == nil ? max(min(usual, most), 1) : usual)
         let (deadlines, isMore) = deadlinesPerTurn.multipliedReportingOverflow(by: timers)
-        guard !isMore, deadlines <= Self.mostDeadlines else { throw Failure.invalid(Self.tooManyDeadlines) }
+        guard !isMore, deadlines <= Self.mostDeadlines else { throw .invalid(Self.tooManyDeadlines) }
         self.request = request
         let lap = request.timeOfLap(deadlinesPerTurn)
         // With a long period, a lap is worth more than a warm-up.
@@ -113,10 +113,11 @@ package struct MeasurementPlan: Equatable, Sendable {
         let most = max(ofProcessor * Double(max(request.processors, 1)), 1)
         let count = (rows.count - 1) / Int(min(most, 1e6)) + 1
         return request.loads.flatMap { load in
-            (0..<count).map { group in
-                rows[rows.count * group / count..<rows.count * (group + 1) / count]
-                    .map { PlannedRow(row: $0, load: load) }
-            }
+            (0..<count)
+                .map { group in
+                    rows[rows.count * group / count..<rows.count * (group + 1) / count]
+                        .map { PlannedRow(row: $0, load: load) }
+                }
         }
     }
 
@@ -187,46 +188,29 @@ package struct MeasurementPlan: Equatable, Sendable {
 
     /// Under chrt(1), and in a unit with a real-time policy, some threads inherit it and others do not. Nil if all have
     /// the same.
-    private func remarkOnPolicies(_ policies: [String: SchedulingPolicy]) -> String? {
+    private func remarkOnPolicies(_ policies: [String: String]) -> String? {
         let names = request.rows.map(\.name).filter { policies[$0] != nil }
-        let groups = Dictionary(grouping: names) { policies[$0]?.description ?? "" }
+        let groups = Dictionary(grouping: names) { policies[$0] ?? "" }
         guard groups.count > 1 else { return nil }
         let parts = groups.sorted { $0.key < $1.key }.map { "\($0.key) for \($0.value.listed)" }
         return "the rows' threads have different policies, which the table compares: \(parts.joined(separator: "; "))"
     }
 
-    /// The programs of a load belong to the control group of the process. Nil if its quota has room for all.
-    private static func remark(on load: Load, usable: Int, quota: Double) -> String? {
-        let programs = if case .cpu(let count) = load { count } else { Load.busyPrograms(on: usable, quota: quota) }
-        guard quota < Double(programs + 1) else { return nil }
-        return "--load \(load.name): a quota of \(NumberText.fixed(quota, places: 2)) processors for "
-            + "\(programs == 1 ? "1 program" : "\(programs) programs") and the rows"
-    }
-
     /// What the rows of a plan obtain otherwise than asked, a sentence each without its full stop. The threads of
     /// foreign rows get none of the wishes. The policies are those of the rows' threads.
-    func remarks(foreign: [String], policies: [String: SchedulingPolicy] = [:], on host: Host) -> [String] {
+    func remarks(foreign: [String], policies: [String: String] = [:], on host: Host) -> [String] {
         func remark(_ asked: String, _ isDifferent: (NamedRow) -> Bool, _ obtained: String) -> String? {
             let names = request.rows.filter(isDifferent).map(\.name).joined(separator: ", ")
             return names.isEmpty ? nil : "\(asked): \(obtained) for \(names)"
         }
         let usable = host.usableProcessors ?? host.processors
         var remarks: [String?] = request.loads.map { load in
-            switch load {
-            case .cpu(let programs) where programs > usable:
-                "--load \(load.name): there are only \(usable) processors for \(programs) programs"
-            case .busy, .cpu: host.cpuQuota.flatMap { Self.remark(on: load, usable: usable, quota: $0) }
-            case .idle: nil
-            }
+            guard case .cpu(let programs) = load, programs > usable else { return nil }
+            return "--load \(load.name): there are only \(usable) processors for \(programs) programs"
         }
-        remarks.append(
-            remark(
-                "--clock \(request.clock.rawValue)",
-                { $0.clock(asked: request.clock) != request.clock },
-                "suspending"
-            )
-        )
-        remarks.append(remark("--deliver \(request.delivery.rawValue)", { !$0.runs(request.delivery) }, "inline"))
+        let (clock, place) = (request.clock, request.delivery)
+        remarks.append(remark("--clock \(clock.rawValue)", { $0.clock(asked: clock) != clock }, "suspending"))
+        remarks.append(remark("--deliver \(place.rawValue)", { !$0.runs(place) }, "inline"))
         if let text = request.wishes.text, !foreign.isEmpty {
             let names = foreign.joined(separator: ", ")
             remarks.append("--thread '\(text)': not for \(names), whose threads are not the library's")
@@ -242,7 +226,7 @@ extension MeasurementPlan.Request {
     package init(named: [NamedRow], on clock: TimerClock) throws(Failure) {
         let rows = NamedRow.numbered(named.map(\.mechanism))
         for row in rows {
-            if let obstacle = row.obstacle(on: clock) { throw Failure.refused("\(row.name) is unavailable: \(obstacle)") }
+            if let obstacle = row.obstacle(on: clock) { throw .refused("\(row.name) is unavailable: \(obstacle)") }
         }
         self.init(rows: rows.isEmpty ? NamedRow.usual(on: clock) : rows, clock: clock)
     }

@@ -182,7 +182,7 @@ package struct Planted: Hashable, Sendable {
     package static func parse(_ text: String) throws(Failure) -> Planted {
         let parts = text.split(separator: "=").map(String.init)
         guard parts.count == 2 else {
-            throw Failure.invalid("write a row and a change, as in timerfd#2=1.1 or timerfd=+800us/3%")
+            throw .invalid("write a row and a change, as in timerfd#2=1.1 or timerfd=+800us/3%")
         }
         var planted = Planted(row: parts[0])
         let tail = parts[1].dropFirst().split(separator: "/").map(String.init)
@@ -192,7 +192,7 @@ package struct Planted: Hashable, Sendable {
         } else if let factor = Double(parts[1]), (0.001...1000).contains(factor) {
             planted.factor = factor
         } else {
-            throw Failure.invalid("write a factor, as in timerfd#2=1.1, or a delay and a share, as in timerfd=+800us/3%")
+            throw .invalid("write a factor, as in timerfd#2=1.1, or a delay and a share, as in timerfd=+800us/3%")
         }
         return planted
     }

@@ -56,7 +56,7 @@ package struct NamedRow: Hashable, Sendable {
         var mechanisms: [Mechanism] = []
         for name in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let row = all.first(where: { $0.name == name }) else {
-                throw Failure.invalid("the rows are \(all.map(\.name).joined(separator: ", "))")
+                throw .invalid("the rows are \(all.map(\.name).joined(separator: ", "))")
             }
             mechanisms.append(row.mechanism)
         }

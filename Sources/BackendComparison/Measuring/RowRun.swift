@@ -43,7 +43,7 @@ struct RowRun {
         let runDelay = RunDelay.ofOtherThreads.flatMap { after in delay.map { after.since($0) } }
         ticking.stop()
         load.halt()
-        if let failure = load.failure { throw Failure.failed(failure) }
+        if let failure = load.failure { throw .failed(failure) }
         var bill = usage.flatMap { after in before.map { after - $0 } }
         if let lateWatch { bill = bill.flatMap { all in lateWatch.usage.map { all - $0 } } }
         return TurnRecord(
@@ -75,7 +75,7 @@ struct RowRun {
         while true {
             let progress = probes.map(\.progress)
             if progress.allSatisfy(\.isComplete) { return true }
-            if let error = ticking.failure { throw Failure.failed("\(error)") }
+            if let error = ticking.failure { throw .failed("\(error)") }
             try patience.check(ticks: progress.reduce(0) { $0 + $1.ticks })
             if !watch() { return false }
             // No longer than to the end: a slice at the end of every turn would add up to seconds.
@@ -146,7 +146,7 @@ struct Patience: Sendable {
 
     /// Throws if it is time to give up, after this number of ticks up to now.
     mutating func check(ticks: Int) throws(Failure) {
-        if isOver(ticks: ticks, now: TimerClock.suspending.now) { throw Failure.failed("no tick for \(limit.text)") }
+        if isOver(ticks: ticks, now: TimerClock.suspending.now) { throw .failed("no tick for \(limit.text)") }
     }
 
     /// Whether to give up, after this number of ticks up to now.

@@ -17,11 +17,11 @@ package struct ThreadWishes: Equatable, Sendable {
     package static func parse(_ text: String) throws(Failure) -> ThreadWishes {
         var wishes = ThreadWishes()
         let words = text.split(separator: " ").map(String.init)
-        guard !words.isEmpty else { throw Failure.invalid(forms) }
+        guard !words.isEmpty else { throw .invalid(forms) }
         var kinds: Set<Substring> = []
         for word in words {
             let name = word.prefix { $0 != ":" }
-            guard kinds.insert(name).inserted else { throw Failure.invalid("one kind of wish is given twice: \(word)") }
+            guard kinds.insert(name).inserted else { throw .invalid("one kind of wish is given twice: \(word)") }
             try wishes.add(word)
         }
         wishes.text = words.joined(separator: " ")
@@ -33,13 +33,11 @@ package struct ThreadWishes: Equatable, Sendable {
         switch (parts[0], parts.count) {
         case ("locked", 1): options.locksMemory = true
         case ("fifo", 2):
-            guard let priority = Int(parts[1]) else {
-                throw Failure.invalid("a priority is a whole number, not \(parts[1])")
-            }
+            guard let priority = Int(parts[1]) else { throw .invalid("a priority is a whole number, not \(parts[1])") }
             options.policy = .fifo(priority: priority)
         case ("cpu", 2):
             guard let processors = Processors.numbers(in: parts[1]) else {
-                throw Failure.invalid("write processors as in cpu:1 or cpu:0,2-3, not \(parts[1])")
+                throw .invalid("write processors as in cpu:1 or cpu:0,2-3, not \(parts[1])")
             }
             options.affinity = Set(processors)
         case ("slack", 2): options.timerSlack = try DurationText.parse(parts[1])
@@ -49,10 +47,10 @@ package struct ThreadWishes: Equatable, Sendable {
         case ("budget", 2):
             let digits = parts[1].hasSuffix("%") ? String(parts[1].dropLast()) : parts[1]
             guard let percent = Double(digits), (0.01...90).contains(percent) else {
-                throw Failure.invalid("a budget is 0.01% to 90% of a core, not \(parts[1])")
+                throw .invalid("a budget is 0.01% to 90% of a core, not \(parts[1])")
             }
             (spin.budget, wishesSpin) = (percent / 100, true)
-        default: throw Failure.invalid("\(word) is not a thread wish: \(Self.forms)")
+        default: throw .invalid("\(word) is not a thread wish: \(Self.forms)")
         }
     }
 
@@ -144,7 +142,7 @@ extension ThreadWishes {
             guard let refusal = item.refusal, let errno = refusal.errno else { continue }
             let reason = "\(refusal.systemMessage ?? "unknown error"), errno \(errno)"
             let advice = item.advice.map { ". \($0)" } ?? ""
-            throw Failure.refused("the system refuses \(item.option.rawValue) \(item.asked) (\(reason))\(advice)")
+            throw .refused("the system refuses \(item.option.rawValue) \(item.asked) (\(reason))\(advice)")
         }
     }
 }

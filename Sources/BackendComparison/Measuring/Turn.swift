@@ -15,7 +15,7 @@ struct TurnRecord: Hashable, Sendable {
     /// How the budget limited the row's spinning; nil for a row that does not spin.
     var spin: SpinCuts?
     /// How the system schedules the thread of the first tick; nil without a tick.
-    var policy: SchedulingPolicy?
+    var policy: String?
 
     /// The first deadline, in nanoseconds on its clock.
     var start: UInt64 { recordings.map(\.deadlines.start.nanoseconds).min() ?? 0 }
@@ -94,7 +94,7 @@ extension TurnRecord {
     /// `isBusy`: who sees the last tick also sees this.
     private let isAtWork = Atomic(false)
     /// How the system schedules the thread of the first tick.
-    private let firstPolicy = Mutex<SchedulingPolicy?>(nil)
+    private let firstPolicy = Mutex<String?>(nil)
     // Constant from the initialiser to deinit. Only `withRecording` touches the memory behind it, on one thread at a
     // time. It is a pointer because Swift would check the accesses to a property on every tick.
     private nonisolated(unsafe) let recording: UnsafeMutablePointer<Recording>
@@ -137,7 +137,7 @@ extension TurnRecord {
             record(&recording)
             return (!recording.isComplete, recording.samples.last?.lateness, recording.ticks == 1)
         }
-        if isFirst { firstPolicy.withLock { $0 = .ofCallingThread } }
+        if isFirst { firstPolicy.withLock { $0 = SchedulingPolicy.ofCallingThread } }
         if let watch {
             if let lateness { watch.note(lateness: lateness, at: now.nanoseconds) }
             isAtWork.store(false, ordering: .releasing)
@@ -155,7 +155,7 @@ extension TurnRecord {
     }
 
     /// How the system schedules the thread of the first tick; nil before it.
-    var policy: SchedulingPolicy? { firstPolicy.withLock(\.self) }
+    var policy: String? { firstPolicy.withLock(\.self) }
 
     /// The recording up to now.
     var result: Recording { withRecording { $0 } }

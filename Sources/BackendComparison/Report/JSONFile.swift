@@ -19,16 +19,16 @@ package enum JSONFile {
     package static func decode(_ text: some Sequence<UInt8>) throws(Failure) -> Results {
         let data = Data(text)
         guard let version = try? JSONDecoder().decode(Version.self, from: data) else {
-            throw Failure.invalid("is not JSON from compare-backends, or is cut off after \(data.count) bytes")
+            throw .invalid("is not JSON from compare-backends, or is cut off after \(data.count) bytes")
         }
         guard version.schema == schema else {
-            throw Failure.invalid(
+            throw .invalid(
                 "has schema \(version.schema), and this compare-backends reads schema \(schema): measure again"
             )
         }
         let form: Form
         do { form = try JSONDecoder().decode(Form.self, from: data) } catch {
-            throw Failure.invalid("is damaged: \(place(of: error))")
+            throw .invalid("is damaged: \(place(of: error))")
         }
         return try results(in: form)
     }
@@ -51,7 +51,7 @@ package enum JSONFile {
 
     private static func results(in form: Form) throws(Failure) -> Results {
         let results = try form.results
-        if let problem = results.problem { throw Failure.invalid(problem) }
+        if let problem = results.problem { throw .invalid(problem) }
         return results
     }
 
@@ -78,10 +78,10 @@ extension Report {
         let content: [UInt8]
         let isInput = path == "-"
         do { content = try isInput ? InputFile.standardInput() : InputFile.read(path) } catch {
-            throw Failure.invalid("\(error)")
+            throw .invalid("\(error)")
         }
         do { self.init(try JSONFile.decode(content)) } catch {
-            throw Failure.invalid("\(isInput ? "the standard input" : path) \(error)")
+            throw .invalid("\(isInput ? "the standard input" : path) \(error)")
         }
     }
 }
@@ -138,7 +138,7 @@ private struct Form: Codable {
     var results: Results {
         get throws(Failure) {
             let (waiting, stolen) = (laps["waiting_percent"] ?? [], laps["stolen_percent"] ?? [])
-            guard waiting.count == stolen.count else { throw Failure.invalid("is damaged: the columns of its laps do not fit") }
+            guard waiting.count == stolen.count else { throw .invalid("is damaged: the columns of its laps do not fit") }
             var measured: [MeasuredRow] = []
             for row in rows { measured.append(try row.measured) }
             var results = Results(host: host, origin: origin, options: options, rows: measured)
@@ -238,7 +238,7 @@ private struct RowForm: Codable {
                 // A bill a little below zero counts as zero, but no measurement wrote a far lower one.
                 ![2, 4, 5].contains(where: { known[$0].contains { $0 < -1_000_000_000 } }),
                 let own = SparseHistogram(ticks.lateness), let hop = SparseHistogram(ticks.hop)
-            else { throw Failure.invalid("is damaged: the columns of \(measured.key) do not fit together") }
+            else { throw .invalid("is damaged: the columns of \(measured.key) do not fit together") }
             measured.turns = histograms.enumerated()
                 .map { lap, lateness in
                     Turn(

@@ -157,28 +157,28 @@ extension Need {
         for clause in clauses {
             let concerned = keys.filter { clause.row == nil ? $0.kind == .backend : clause.concerns($0) }
             guard !concerned.isEmpty else {
-                throw Failure.invalid("\(self): no measured row is \(clause.row ?? "a backend"); the rows are \(names)")
+                throw .invalid("\(self): no measured row is \(clause.row ?? "a backend"); the rows are \(names)")
             }
             guard case .later(_, _, let rival) = clause.condition else { continue }
             switch rival {
             case .row(let name):
                 guard let other = keys.first(where: { $0.row == name }) else {
-                    throw Failure.invalid("\(self): no measured row is \(name); the rows are \(names)")
+                    throw .invalid("\(self): no measured row is \(name); the rows are \(names)")
                 }
                 guard other.kind != .relative else {
-                    throw Failure.invalid("\(self): \(name) keeps no grid, so nothing is later or earlier than it")
+                    throw .invalid("\(self): \(name) keeps no grid, so nothing is later or earlier than it")
                 }
                 guard !concerned.contains(where: { $0.row == name }) else {
-                    throw Failure.invalid("\(self): a row cannot be later than itself")
+                    throw .invalid("\(self): a row cannot be later than itself")
                 }
             case .file(let path):
                 for key in concerned {
                     let bare = RowKey(RowKey.bare, .bare, load: key.load)
                     guard key != bare, keys.contains(bare) else {
-                        throw Failure.invalid("\(self): two runs are compared relative to the row bare: measure it, too")
+                        throw .invalid("\(self): two runs are compared relative to the row bare: measure it, too")
                     }
                     for needed in [key, bare] where earlier[path]?.row(needed.row, load: needed.load) == nil {
-                        throw Failure.invalid("\(self): \(path) has no \(needed)")
+                        throw .invalid("\(self): \(path) has no \(needed)")
                     }
                 }
             }

@@ -133,10 +133,11 @@ struct RowReport: Sendable {
         let p90 = percentile(90)?.atLeast(p50)
         let p99 = percentile(99)?.atLeast(p90 ?? p50)
         let p999 = percentile(99.9)?.atLeast(p99 ?? p90 ?? p50)
-        let known = [
-            .p50: p50, .p90: p90, .p99: p99, .p999: p999, .missed: keepsGrid ? rounds.missed : nil,
-            .drift: row.drift?.estimate, .cpu: rounds.cpu, .wakeUps: rounds.wakeUps, .switches: rounds.switches,
-        ] as [Figure: Estimate?]
+        let known =
+            [
+                .p50: p50, .p90: p90, .p99: p99, .p999: p999, .missed: keepsGrid ? rounds.missed : nil,
+                .drift: row.drift?.estimate, .cpu: rounds.cpu, .wakeUps: rounds.wakeUps, .switches: rounds.switches,
+            ] as [Figure: Estimate?]
         figures = known.compactMapValues(\.self)
         difference = Self.difference(p50, ratio, of: middle)
         tailDifference = Self.difference(p99, tailRatio, of: shared?.base.percentile(99))
