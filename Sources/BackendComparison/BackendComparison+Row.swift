@@ -29,7 +29,7 @@ extension BackendComparison {
         /// work.
         public let cpu: Double
 
-        private enum CodingKeys: String, CodingKey {
+        private enum CodingKeys: CodingKey {
             case backend, failure, deadlines, p50, p99, p99Range, missed, drift, cpu
         }
 
@@ -94,8 +94,6 @@ extension BackendComparison {
         public var description: String { NumberText.drift(StretchDrift(ppm: ppm, noise: noise).estimate) + " ppm" }
 
         init(ppm: Double, noise: Double) { (self.ppm, self.noise) = (ppm, noise) }
-
-        private enum CodingKeys: CodingKey { case ppm, noise }
 
         /// Decodes a drift. Throws `DecodingError` for numbers that no comparison can have found.
         public init(from decoder: any Decoder) throws {

@@ -46,7 +46,7 @@ public struct BackendComparison: Sendable {
 
 extension BackendComparison: CustomStringConvertible {
     /// The table and the sentences, in lines of at most 80 characters.
-    public var description: String { Screen(report).description }
+    public var description: String { report.judged([]).screen() }
 }
 
 extension BackendComparison: Equatable {

@@ -65,22 +65,19 @@ func compareBackends(
     do throws(Failure) { plan = try MeasurementPlan(request) } catch {
         throw TimerError(.invalidOption, "comparing backends (\(error))")
     }
-    let isCancelled = Flag()
+    let isCancelled = StopFlag()
     let outcome = await withTaskCancellationHandler {
         await alone {
-            BackendComparison.measure(plan) { stage in
-                progress?(BackendComparison.Progress(stage))
-            } goesOn: {
-                !isCancelled.isSet
-            }
+            BackendComparison.measure(plan, progress: { progress?($0) }) { !isCancelled.isSet }
         }
     } onCancel: {
         isCancelled.set()
     }
-    guard let (comparison, failure) = outcome else { throw TimerError(.cancelled, "comparing backends") }
+    guard let (report, failure) = outcome else { throw TimerError(.cancelled, "comparing backends") }
+    let comparison = BackendComparison(report)
     if !comparison.rows.isEmpty { return comparison }
     if let failure { throw TimerError(.backendFailed, "comparing backends (\(failure))") }
-    guard comparison.report.rows.isEmpty else {
+    guard report.rows.isEmpty else {
         throw TimerError(.backendFailed, "comparing backends (the system does not show their processor time)")
     }
     throw TimerError(.cancelled, "comparing backends")
@@ -95,6 +92,8 @@ extension BackendComparison {
 
     /// How far a comparison has come.
     public struct Progress: Hashable, Sendable, CustomStringConvertible {
+        /// The part of the comparison, as `lap 3`.
+        let stage: String
         /// The backend that ticks now; in the last third of the time all of them, with commas in between.
         public let backend: String
         /// The time since the comparison began.
@@ -102,12 +101,7 @@ extension BackendComparison {
         /// The time that it will take in all. It may take a little longer.
         public let total: Duration
         /// One line with a bar and the seconds that are left, for a terminal.
-        public let description: String
-
-        init(_ progress: MeasurementProgress) {
-            (backend, elapsed, total) = (progress.row, progress.elapsed, progress.total)
-            description = progress.line()
-        }
+        public var description: String { line() }
     }
 }
 
@@ -130,49 +124,41 @@ private func alone<Outcome: Sendable>(_ body: @escaping @Sendable () -> Outcome)
     }
 }
 
-/// A request that may be made on another thread.
-private final class Flag: Sendable {
-    /// Relaxed: it orders no other memory.
-    private let value = Atomic(false)
-
-    var isSet: Bool { value.load(ordering: .relaxed) }
-
-    func set() { value.store(true, ordering: .relaxed) }
-}
-
 /// How the command and ``compareBackends(_:period:for:progress:)`` measure.
 extension BackendComparison {
     /// The version that results name.
     package static let version = "0.1.0"
 
     /// Carries out a plan. The calling thread waits until its end. It calls `progress` some ten times a second,
-    /// `goesOn` at least as often, which returns whether to go on, and `turnEnded` after each turn that counts. Rows
-    /// whose threads get none of the plan's wishes are foreign. Returns what was measured, maybe nothing, and why
-    /// nothing more could be measured; nil if it was stopped or came to its end.
+    /// `goesOn` at least as often, which returns whether to go on, and `ticks` after each turn that counts with a line
+    /// for each tick; the first call has the names of their columns. Rows whose threads get none of the plan's wishes
+    /// are foreign. Returns what was measured, maybe nothing, and why nothing more could be measured; nil if it was
+    /// stopped or came to its end.
     package static func measure(
         _ plan: MeasurementPlan,
         foreign: [String] = [],
-        progress: (MeasurementProgress) -> Void,
-        goesOn: () -> Bool,
-        turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
-    ) -> (comparison: BackendComparison, failure: Failure?) {
+        ticks: ((String) -> Void)? = nil,
+        progress: (Progress) -> Void,
+        goesOn: () -> Bool
+    ) -> (report: Report, failure: Failure?) {
         let start = Date.now
         var measurement = Measurement(plan)
         var (hasEnded, failure) = (false, Failure?.none)
         var pace = ProgressPace()
-        let look = { (now: MeasurementProgress) in
+        let look = { (now: Progress) in
             if pace.isDue(at: now.elapsed) { progress(now) }
             return goesOn()
         }
-        do throws(Failure) { hasEnded = try measurement.run(goesOn: look, turnEnded: turnEnded) } catch {
-            failure = error
-        }
+        ticks?(TurnRecord.header)
+        do throws(Failure) {
+            hasEnded = try measurement.run(goesOn: look) { ticks?($2.lines(of: $1, lap: $0)) }
+        } catch { failure = error }
         let host = Host.current
         var results = Results(host: host, origin: Origin(since: start), options: plan.options, rows: measurement.rows)
         (results.machine, results.laps) = (measurement.machine, measurement.laps)
         results.remarks = plan.remarks(foreign: foreign, policies: measurement.policies, on: host)
         results.isStopped = !hasEnded
-        return (BackendComparison(Report(results)), failure)
+        return (Report(results), failure)
     }
 }
 

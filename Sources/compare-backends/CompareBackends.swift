@@ -89,10 +89,9 @@ struct Doctor: ParsableCommand {
 
     func run() throws {
         var console = Console()
-        let diagnosis = Diagnosis(of: .current)
         let display = console.results
-        let table = DiagnosisTable(diagnosis, width: display.width, inColour: display.obeysEscapes)
-        try console.print(table.description)
+        let diagnosis = Diagnosis(of: .current)
+        try console.print(diagnosis.screen(width: display.width ?? 80, inColour: display.obeysEscapes))
     }
 }
 
@@ -111,33 +110,18 @@ struct Show: ParsableCommand {
 
     func run() throws {
         var console = Console()
-        let results = try files.map { try SavedResults.load($0) }
+        let reports = try files.map { try Report(file: $0) }
         guard !output.files.contains(where: { $0.format == .ticks }) else {
             throw Failure.invalid("saved results have no ticks: write ticks.csv while measuring")
         }
-        guard results.count == 1 else {
+        guard reports.count == 1 else {
             guard output.needs.isEmpty, output.files.isEmpty else {
                 throw Failure.invalid("--need and -o are for one result: name one file")
             }
-            let reports = zip(files, results).map { ($0, Report($1)) }
-            try console.print(SideBySide(reports, width: console.results.width).description)
+            try console.print(Report.sideBySide(Array(zip(files, reports)), width: console.results.width))
             return
         }
         let files = try output.openFiles()
-        try output.finish(Report(results[0]), files, &console)
-    }
-}
-
-/// Reads results that were saved as JSON.
-enum SavedResults {
-    static func load(_ path: String) throws(Failure) -> Results {
-        let content: [UInt8]
-        let isInput = path == "-"
-        do { content = try isInput ? InputFile.standardInput() : InputFile.read(path) } catch {
-            throw Failure.invalid("\(error)")
-        }
-        do { return try JSONFile.decode(content) } catch {
-            throw Failure.invalid("\(isInput ? "the standard input" : path) \(error)")
-        }
+        try output.finish(reports[0], files, &console)
     }
 }

@@ -1,5 +1,4 @@
 internal import BackendComparison
-internal import FoundationEssentials
 
 /// The terminal: results on standard output, messages and progress on standard error, and Ctrl-C.
 struct Console {
@@ -12,12 +11,7 @@ struct Console {
 
     /// A quiet console shows no progress. It always shows errors.
     init(isQuiet: Bool = false) {
-        let environment = ProcessInfo.processInfo.environment
-        func display(_ isTerminal: Bool, _ columns: Int?) -> Display {
-            Display(isTerminal: isTerminal, columns: columns, environment: environment)
-        }
-        results = display(Terminal.showsResults, Terminal.width)
-        messages = display(Terminal.showsMessages, Terminal.widthOfMessages)
+        (results, messages) = Terminal.displays
         self.isQuiet = isQuiet
     }
 
@@ -38,14 +32,11 @@ struct Console {
 
     /// Says what will run and how long, for a reader who will see no progress: only a terminal can take a line back.
     mutating func begin(_ plan: MeasurementPlan) {
-        guard !isQuiet, !messages.obeysEscapes else { return }
-        let seconds = Int((plan.expectedTime / .seconds(1)).rounded(.up))
-        let rows = plan.request.rows.map(\.name).joined(separator: ", ")
-        say("measuring \(rows) under \(plan.request.loads.map(\.name).joined(separator: ", ")) for \(seconds) s")
+        if !isQuiet, !messages.obeysEscapes { say(plan.announcement) }
     }
 
     /// Shows progress in place of the former progress.
-    mutating func show(_ progress: MeasurementProgress) {
+    mutating func show(_ progress: BackendComparison.Progress) {
         guard !isQuiet, messages.obeysEscapes else { return }
         let line = messages.text(progress.line(width: messages.width ?? 80))
         guard line != shown else { return }

@@ -12,8 +12,9 @@ struct MeasurementOptions: ParsableArguments {
         help: .value(
             "names",
             "Rows, as in timerfd,task-sleep,bare; a row named twice is compared with itself. Backends: "
-                + "\(names(.backend)). Without the library: \(names(.peer)), \(names(.relative)). Bare system calls: "
-                + "\(names(.bare)). (default: all backends, task-sleep, sleep-for, bare)"
+                + "\(NamedRow.backends). Without the library: \(NamedRow.peers). Bare system calls: "
+                + "\(NamedRow.bareLoops). "
+                + "(default: all backends, task-sleep, sleep-for, bare)"
         ),
         transform: { try NamedRow.parse($0) }
     )
@@ -33,11 +34,7 @@ struct MeasurementOptions: ParsableArguments {
     )
     var time: Duration = .seconds(30)
 
-    @Option(
-        parsing: .unconditional,
-        help: .value("number", "Number of timers, with deadlines spread over the period. (default: 1)"),
-        transform: { try WholeNumber.parse($0) }
-    )
+    @Option(parsing: .unconditional, help: .value("number", "Number of timers, with deadlines spread over the period."))
     var timers = 1
 
     @Option(
@@ -58,7 +55,12 @@ struct MeasurementOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: .value("clock", "Clock of the deadlines: suspending, continuous, wall. (default: suspending)"),
-        transform: { try ClockName.parse($0) }
+        transform: { text in
+            guard let clock = TimerClock(rawValue: text) else {
+                throw Failure.invalid("the clocks are suspending, continuous, wall")
+            }
+            return clock
+        }
     )
     var clock = TimerClock.suspending
 
@@ -84,67 +86,34 @@ struct MeasurementOptions: ParsableArguments {
     )
     var why: Duration?
 
-    @Option(
-        parsing: .unconditional,
-        help: .value("number", "Seed of the order of the turns. (default: random)"),
-        transform: { try WholeNumber.parse($0) }
-    )
-    var seed: UInt64 = .random(in: 0..<1 << 32)
+    @Option(parsing: .unconditional, help: .value("number", "Seed of the order of the turns. (default: random)"))
+    var seed: UInt64?
 
     @Flag(help: "Show no progress.")
     var quiet = false
 
     // For tests, and for `Benchmarks/verdicts`.
-    @Option(parsing: .unconditional, help: .hidden, transform: { try WholeNumber.parse($0) }) var laps: Int?
-    @Option(parsing: .unconditional, help: .hidden, transform: { try WholeNumber.parse($0) }) var deadlines: UInt64?
+    @Option(parsing: .unconditional, help: .hidden) var laps: Int?
+    @Option(parsing: .unconditional, help: .hidden) var deadlines: UInt64?
     @Option(parsing: .unconditionalSingleValue, help: .hidden, transform: { try Planted.parse($0) }) var plant:
         [Planted] = []
-
-    fileprivate static func names(_ kind: RowKey.Kind) -> String {
-        NamedRow.all.filter { $0.kind == kind }.map(\.name).joined(separator: ", ")
-    }
 
     /// The plan that the options ask for; without rows in them, of the usual ones. Throws `Failure` if they make no
     /// sense, or if a row that the user named is missing here.
     func plan() throws -> MeasurementPlan {
-        let rows = NamedRow.numbered(rowLists.joined().map(\.mechanism))
-        for row in rows {
-            if let obstacle = row.obstacle(on: clock) {
-                throw Failure.refused("\(row.name) is unavailable: \(obstacle)")
-            }
-        }
-        var request = MeasurementPlan.Request(rows: rows.isEmpty ? NamedRow.usual(on: clock) : rows)
+        var request = try MeasurementPlan.Request(named: rowLists.flatMap(\.self), on: clock)
         request.period = period
         request.time = time
         request.laps = laps
         request.deadlines = deadlines
         request.timers = timers
         request.delivery = deliver
-        request.clock = clock
         if !loadLists.isEmpty { request.loads = loadLists.flatMap(\.self) }
-        request.seed = seed
+        request.seed = seed ?? .random(in: 0..<1 << 32)
         request.planted = plant
         request.why = why
         if !wishes.isEmpty { request.wishes = try ThreadWishes.parse(wishes.joined(separator: " ")) }
         return try MeasurementPlan(request)
-    }
-}
-
-/// A whole number. The plan checks its size.
-enum WholeNumber {
-    static func parse<Number: FixedWidthInteger>(_ text: String) throws -> Number {
-        guard let number = Number(text) else { throw Failure.invalid("write a whole number, as in 3") }
-        return number
-    }
-}
-
-/// A clock by its name.
-enum ClockName {
-    static func parse(_ text: String) throws -> TimerClock {
-        guard let clock = TimerClock(rawValue: text) else {
-            throw Failure.invalid("the clocks are \(TimerClock.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        return clock
     }
 }
 

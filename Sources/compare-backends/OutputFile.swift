@@ -12,7 +12,7 @@ final class OutputFile {
     /// Checks a file, and keeps its content. Throws `Failure` if it could not be written.
     init(_ path: String) throws(Failure) {
         self.path = path
-        guard !path.isEmpty else { throw Failure.invalid("writing to a file: its name is empty") }
+        guard !path.isEmpty else { throw .invalid("writing to a file: its name is empty") }
         // A new file is created and taken back: nothing else shows as surely that it can be created.
         let isNew = try attempt { () throws(Errno) in
             do throws(Errno) { _ = try Self.open(path, O_EXCL) } catch Errno(EEXIST) { return false }

@@ -49,7 +49,7 @@ struct OutputOptions: ParsableArguments {
     /// The reports of the files that the needs name.
     func earlier() throws -> [String: Report] {
         let paths = Set(needs.flatMap(\.files))
-        return Dictionary(uniqueKeysWithValues: try paths.map { ($0, Report(try SavedResults.load($0))) })
+        return Dictionary(uniqueKeysWithValues: try paths.map { ($0, try Report(file: $0)) })
     }
 
     /// Judges a report, shows it, and writes it to every file. A file that cannot be written does not stop the others.
@@ -64,37 +64,28 @@ struct OutputOptions: ParsableArguments {
         failure: (any Error)? = nil
     ) throws {
         var failures = [failure].compactMap(\.self)
-        var judgements: [Judgement] = []
-        do {
-            let earlier = try earlier ?? self.earlier()
-            judgements = try needs.map { try Judgement($0, of: measured, earlier: earlier) }
-        } catch {
-            failures.append(error)
+        func attempt(_ body: () throws -> Void) { do { try body() } catch { failures.append(error) } }
+        var report = measured
+        attempt {
+            if !needs.isEmpty { report = try measured.judged(by: needs, earlier: earlier ?? self.earlier()) }
         }
-        let report = needs.isEmpty ? measured : measured.judged(judgements)
-        do {
+        attempt {
             if files.contains(where: \.isStandardOutput) {
                 try console.write(try JSONFile.encode(report))
             } else {
                 let display = console.results
-                let screen = Screen(report, width: display.width, isWide: wide, inColour: display.obeysEscapes)
-                let needs = report.results.judgements.map { $0.lines(width: display.width) }
-                try console.print(([screen.description] + needs).joined(separator: "\n"))
+                try console.print(report.screen(width: display.width, isWide: wide, inColour: display.obeysEscapes))
             }
-        } catch {
-            failures.append(error)
         }
         for (format, file) in open {
-            do {
+            attempt {
                 switch format {
                 case .json: try file.replace(with: try JSONFile.encode(report) + "\n")
-                case .csv: try file.replace(with: "\(CSVTable(report))\n")
-                case .markdown: try file.replace(with: "\(MarkdownTable(report))\n")
-                case .page: try file.replace(with: Page(report).html + "\n")
+                case .csv: try file.replace(with: report.csv + "\n")
+                case .markdown: try file.replace(with: report.markdown + "\n")
+                case .page: try file.replace(with: report.page + "\n")
                 case .ticks: break
                 }
-            } catch {
-                failures.append(error)
             }
         }
         for problem in report.problems { console.say("error: \(problem)") }
@@ -102,14 +93,20 @@ struct OutputOptions: ParsableArguments {
         for other in failures.dropFirst() { console.say(Failure(for: other).message) }
         if let first = failures.first { throw first }
         if !report.problems.isEmpty { throw ExitCode.failure }
-        let worst = judgements.map(\.outcome).max() ?? .meets
-        if worst != .meets { throw ExitCode(worst.exitCode) }
+        if !needs.isEmpty, report.exitCode != 0 { throw ExitCode(report.exitCode) }
     }
 }
 
 /// A file by its name, whose end says what to write into it.
 struct OutputPath {
-    enum Format { case json, csv, markdown, page, ticks }
+    /// By the end of a name; the first that fits.
+    enum Format: String, CaseIterable {
+        case ticks = "ticks.csv"
+        case json = ".json"
+        case csv = ".csv"
+        case markdown = ".md"
+        case page = ".html"
+    }
 
     let format: Format
     let path: String
@@ -118,18 +115,14 @@ struct OutputPath {
     /// if it were opened anew, and a socket cannot be.
     var isStandardOutput: Bool { path == "-" }
 
-    private static let formats: [(end: String, format: Format)] = [
-        ("ticks.csv", .ticks), (".json", .json), (".csv", .csv), (".md", .markdown), (".html", .page),
-    ]
-
     init(_ path: String) throws(Failure) {
         if path == "-" || path == "/dev/stdout" {
             (self.path, format) = ("-", .json)
             return
         }
-        guard let found = Self.formats.first(where: { path.lowercased().hasSuffix($0.end) }) else {
-            throw Failure.invalid("\(path) must end in .json, .csv, .md, .html or ticks.csv, or be - for JSON")
+        guard let found = Format.allCases.first(where: { path.lowercased().hasSuffix($0.rawValue) }) else {
+            throw .invalid("\(path) must end in .json, .csv, .md, .html or ticks.csv, or be - for JSON")
         }
-        (self.path, format) = (path, found.format)
+        (self.path, format) = (path, found)
     }
 }

@@ -24,32 +24,29 @@ struct Run: ParsableCommand {
         var console = Console(isQuiet: measurement.quiet)
         let plan = try measurement.plan()
         let earlier = try output.earlier()
-        for need in output.needs { try need.check(for: plan.plannedRows.map(\.key), earlier: earlier) }
+        for need in output.needs { try plan.check(need, earlier: earlier) }
         let foreign = try plan.askForWishes()
         let files = try output.openFiles()
         Interrupt.watch()
         console.begin(plan)
         let ticks = files.filter { $0.format == .ticks }.map(\.file)
         var failure: (any Error)?
-        do { for file in ticks { try file.replace(with: SampleLines.header) } } catch { failure = error }
-        let measured = BackendComparison.measure(plan, foreign: foreign) { progress in
-            console.show(progress)
-        } goesOn: {
-            !Interrupt.isRequested && failure == nil
-        } turnEnded: { lap, key, turn in
-            let lines = ticks.isEmpty ? "" : SampleLines.lines(turn, of: key, lap: lap)
+        func write(_ lines: String) {
             do { for file in ticks { try file.append(lines) } } catch { failure = error }
         }
+        do { for file in ticks { try file.replace(with: "") } } catch { failure = error }
+        let (report, obstacle) = BackendComparison.measure(plan, foreign: foreign, ticks: ticks.isEmpty ? nil : write) {
+            console.show($0)
+        } goesOn: {
+            Interrupt.signal == nil && failure == nil
+        }
         console.clear()
-        let (report, rows) = (measured.comparison.report, measured.comparison.report.results.rows)
-        failure = failure ?? measured.failure
+        failure = failure ?? obstacle
         if let signal = Interrupt.signal {
-            failure = Failure.interrupted(by: signal, leaving: report.rows.isEmpty ? "no lap" : "partial results")
+            failure = Failure.interrupted(by: signal, leaving: report.isEmpty ? "no lap" : "partial results")
         }
-        if failure == nil, let row = rows.first(where: { $0.failure != nil }) {
-            failure = Failure.failed("\(row.key) failed: \(row.failure ?? "")")
-        }
-        guard !report.rows.isEmpty else { throw failure ?? Failure.failed("nothing was measured") }
+        failure = failure ?? report.failure
+        guard !report.isEmpty else { throw failure ?? Failure.failed("nothing was measured") }
         try output.finish(report, files, &console, earlier: earlier, failure: failure)
     }
 }

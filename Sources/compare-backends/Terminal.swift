@@ -1,26 +1,22 @@
 internal import BackendComparison
 internal import CTimerKernel
+internal import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 internal import TimerKernel
 
 /// The standard streams of a command: results go to standard output, and messages to standard error.
 enum Terminal {
-    /// Whether a person may see the results, so that colours help.
-    static var showsResults: Bool { isatty(STDOUT_FILENO) == 1 }
+    /// What the standard output and the standard error can show (ioctl_tty(2)).
+    static var displays: (results: Display, messages: Display) { (display(STDOUT_FILENO), display(STDERR_FILENO)) }
 
-    /// Whether a person may see the messages.
-    static var showsMessages: Bool { isatty(STDERR_FILENO) == 1 }
-
-    /// The columns of the terminal that shows the results; nil if they go elsewhere (ioctl_tty(2)).
-    static var width: Int? { columns(of: STDOUT_FILENO) }
-
-    /// The columns of the terminal that shows the messages; nil if they go elsewhere.
-    static var widthOfMessages: Int? { columns(of: STDERR_FILENO) }
-
-    private static func columns(of descriptor: Int32) -> Int? {
-        let columns = terminal_columns(descriptor)
-        return columns > 0 ? Int(columns) : nil
+    private static func display(_ stream: CInt) -> Display {
+        let columns = terminal_columns(stream)
+        return Display(
+            isTerminal: isatty(stream) == 1,
+            columns: columns > 0 ? Int(columns) : nil,
+            environment: ProcessInfo.processInfo.environment
+        )
     }
 
     /// Writes text to standard output. Returns false if the reader has gone away, as `head` does when it has enough.
@@ -58,9 +54,6 @@ enum Interrupt {
         let number = first.load(ordering: .relaxed)
         return number == 0 ? nil : number
     }
-
-    /// Whether such a signal has come since ``watch()``.
-    static var isRequested: Bool { signal != nil }
 
     /// Makes the first signal of each kind set ``signal`` only. The second ends the process, as without this call. A
     /// SIGHUP that the process ignores, as under nohup(1), stays ignored.

@@ -63,7 +63,7 @@ import Testing
             .map { part in names.filter { part.contains("\"\($0)\":") } }
         #expect(known == [names, []])
         #expect(report.rows[1].runDelay == nil && report.rows[1].cpu == nil)
-        let lines = Screen(report, width: 300, isWide: true).description.split(separator: "\n")
+        let lines = report.screen(width: 300, isWide: true).split(separator: "\n")
         #expect(lines.contains { $0.hasPrefix("dispatch") && $0.contains("–") })
         // Of a row that has it in some turns, it is that of these turns.
         var mixed = Synthetic.rows[0]

@@ -134,14 +134,14 @@ import Testing
 
     @Test func deadlinesThatOneWaitHeldUpHaveOneCause() throws {
         let watch = LateWatch(threshold: 1_000_000)
-        watch.note(lateness: 0, at: SystemClock.monotonic.nanoseconds)
+        watch.note(lateness: 0, at: TimerClock.suspending.nanoseconds)
         // A stall of the whole machine is neither work nor waiting.
         let start = try #require(ThreadAccount.current)
         var last = start
         while last.running + last.waiting < start.running + start.waiting + 20_000_000 {
             last = try #require(ThreadAccount.current)
         }
-        let now = SystemClock.monotonic.nanoseconds
+        let now = TimerClock.suspending.nanoseconds
         // Three deadlines passed while the thread worked. It serves them one after the other.
         for tick in 0..<3 { watch.note(lateness: 15_000_000 - Int64(tick) * 1_000_000, at: now + UInt64(tick)) }
         #expect(watch.late.count == 3)

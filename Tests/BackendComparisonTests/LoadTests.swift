@@ -107,10 +107,10 @@ struct LoadTests {
 
     @Test func aRowUnderALoadThatHasEndedFails() async {
         await #expect(processExitsWith: .success) {
-            try KernelThread.start("test.kill") {
+            try Thread.start("test.kill") {
                 while true {
                     for child in Self.busyProcesses.keys where !ProcFS.isStopped(child) { kill(child, SIGTERM) }
-                    SystemClock.sleep(for: .milliseconds(1))
+                    TimerClock.sleep(for: .milliseconds(1))
                 }
             }
             let error = #expect(throws: Failure.self) {

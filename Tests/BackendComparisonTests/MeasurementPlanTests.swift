@@ -249,21 +249,6 @@ import Testing
 
 /// Loads of programs beside a quota.
 @Suite struct QuotaRemarkTests {
-    @Test(
-        arguments: [
-            (.busy, 0.05, "--load busy: a quota of 0.05 processors for 1 program and the rows"),
-            (.busy, 1.5, "--load busy: a quota of 1.50 processors for 2 programs and the rows"),
-            (.cpu(2), 2, "--load cpu:2: a quota of 2.00 processors for 2 programs and the rows"), (.busy, 3, nil),
-            (.busy, nil, nil), (.idle, 0.05, nil),
-        ] as [(Load, Double?, String?)]
-    )
-    func aQuotaThatTheProgramsShareWithTheRowsIsSaid(_ load: Load, _ quota: Double?, _ expected: String?) throws {
-        var host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .release)
-        host.cpuQuota = quota
-        var request = MeasurementPlan.Request(rows: [NamedRow(.backend(.timerFD))])
-        request.loads = [load]
-        #expect(try MeasurementPlan(request).remarks(foreign: [], on: host) == [expected].compactMap(\.self))
-    }
 }
 
 /// What `--thread` asks, and what the system says to it.

@@ -40,7 +40,7 @@ import Testing
 
     /// What a browser shows of a page. It is XML, so that a forgotten end of an element is found.
     private func main(_ report: Report) throws -> XMLDocument {
-        let page = Page(report).html
+        let page = report.page
         let start = try #require(page.range(of: "<main>")).lowerBound
         let end = try #require(page.range(of: "</main>")).upperBound
         return try XMLDocument(xmlString: String(page[start..<end]))
@@ -84,7 +84,7 @@ import Testing
 
     @Test(arguments: kinds.indices) func thePageHasTheWordsAndFiguresOfMarkdown(kind: Int) throws {
         let (name, report) = Self.kinds[kind]
-        let (main, markdown) = (try main(report), MarkdownTable(report).description.split(separator: "\n"))
+        let (main, markdown) = (try main(report), report.markdown.split(separator: "\n"))
         let rows = markdown.filter { $0.hasPrefix("| ") && !$0.hasPrefix("| ---") }
             .map { line in plain(line).dropFirst(2).dropLast(2).components(separatedBy: " | ") }
         // A table has one load, and its caption names it.
@@ -125,7 +125,7 @@ import Testing
     /// What a reader of screens needs, and what a policy may refuse.
     @Test(arguments: kinds.indices) func thePageIsSemanticHTML(kind: Int) throws {
         let (name, report) = Self.kinds[kind]
-        let (page, main) = (Page(report).html, try main(report))
+        let (page, main) = (report.page, try main(report))
         #expect(page.contains("<html lang=\"en\">") && page.contains("<title>How late timers tick here</title>"))
         let faults = [
             "//table[not(caption)]", "//table[not(thead/tr/th)]", "//th[not(@scope)]", "//tr[not(*[1][self::th])]",
@@ -141,7 +141,7 @@ import Testing
 
     @Test(arguments: kinds.indices) func thePageHasNoScript(kind: Int) throws {
         let (name, report) = Self.kinds[kind]
-        #expect(!Page(report).html.contains("script"), "\(name)")
+        #expect(!report.page.contains("script"), "\(name)")
         #expect(try main(report).nodes(forXPath: "//@*[starts-with(name(), 'on')]").isEmpty, "\(name)")
     }
 

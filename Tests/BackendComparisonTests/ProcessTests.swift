@@ -2,13 +2,14 @@ import Foundation
 import Glibc
 import TestSupport
 import Testing
+import TimerKernel
 
 @testable import BackendComparison
 
 /// Clocks, sleeps and the bare timer.
 struct ClockTests {
-    @Test(arguments: [SystemClock.monotonic, .boottime, .realtime])
-    func sleepsAndTimersAreNeverEarly(_ clock: SystemClock) throws {
+    @Test(arguments: [TimerClock.suspending, .continuous, .wall])
+    func sleepsAndTimersAreNeverEarly(_ clock: TimerClock) throws {
         let timer = try BareTimer(clock)
         for _ in 0..<5 {
             let sleep = clock.nanoseconds + 1_000_000
@@ -36,7 +37,7 @@ struct ThreadTests {
             var parameters = sched_param()
             #expect(unsafe sched_setscheduler(0, Self.batch, &parameters) == 0)
             #expect(throws: Never.self) {
-                try KernelThread.start("test.policy") { policy.value = sched_getscheduler(0) }
+                try TimerKernel.Thread.start("test.policy") { policy.value = sched_getscheduler(0) }
             }
         }
         starter.start()
@@ -52,7 +53,7 @@ struct ThreadAccountTests {
         var last = before
         while last.running - before.running < 5_000_000 { last = try #require(ThreadAccount.current) }
         #expect(last.thread == before.thread && last.waiting >= before.waiting)
-        SystemClock.sleep(for: .milliseconds(200))
+        TimerClock.sleep(for: .milliseconds(200))
         #expect(try #require(ThreadAccount.current).running - last.running < 100_000_000)
     }
 }

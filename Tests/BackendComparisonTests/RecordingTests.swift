@@ -143,7 +143,7 @@ extension TimerInstant {
             let watch = LateWatch(threshold: 0)
             let probe = Probe(deadlines, goal: 1, watch: watch)
             let tick = deadlines.start.advanced(by: .milliseconds(1))
-            try KernelThread.start("test.handler") { _ = probe.record(at: tick, .calls) }
+            try Thread.start("test.handler") { _ = probe.record(at: tick, .calls) }
             while !probe.progress.isComplete {}
             try #require(watch.late.count == 1)
         }
@@ -169,14 +169,14 @@ extension TimerInstant {
         var recording = Recording(of: deadlines, goal: 100)
         for index in 0..<90 { recording.record(Recorded.arrival(UInt64(index), of: deadlines, lateness: 10)) }
         recording.record(Recorded.arrival(90, of: deadlines, lateness: 9500, missed: 9))
-        return TurnRecord([recording])
+        return TurnRecord(recordings: [recording])
     }
 
     /// Coordinated omission: without the missed deadlines, a row that skips would look early.
     @Test func missedDeadlinesAreAsLateAsTheTickThatCarriesThem() {
         var recording = Recording(of: deadlines, goal: 10)
         recording.record(Recorded.arrival(0, of: deadlines, lateness: 3500, missed: 3))
-        #expect(TurnRecord([recording]).latenesses == [500, 1500, 2500, 3500])
+        #expect(TurnRecord(recordings: [recording]).latenesses == [500, 1500, 2500, 3500])
         let row = row(stalled)
         #expect(row.turns.count == 1 && row.turns[0].missed == 9 && row.turns[0].median == 10)
         #expect(row.problem == nil)
@@ -193,15 +193,15 @@ extension TimerInstant {
         var arrival = Recorded.arrival(0, of: deadlines, lateness: 900)
         arrival.woke = deadlines[0] + 300
         recording.record(arrival)
-        #expect(abs(row(TurnRecord([recording])).hop.percentile(100) - 600) < 12)
+        #expect(abs(row(TurnRecord(recordings: [recording])).hop.percentile(100) - 600) < 12)
     }
 
     @Test func theElapsedTimeHasAPeriodForEachTick() {
         let turns = [
-            TurnRecord([Recorded.recording([5, 5, 5, 5], period: 1000)]), TurnRecord([Recorded.recording([])]),
+            TurnRecord(recordings: [Recorded.recording([5, 5, 5, 5], period: 1000)]), TurnRecord(recordings: [Recorded.recording([])]),
         ]
         #expect(turns.map(\.elapsed) == [4005, 0])
-        #expect(row(turns[1]).turns.isEmpty && row(TurnRecord([])).turns.isEmpty)
+        #expect(row(turns[1]).turns.isEmpty && row(TurnRecord(recordings: [])).turns.isEmpty)
     }
 
     @Test func pointsOfSeveralTimersAreInTheOrderOfDeadlines() {
@@ -215,7 +215,7 @@ extension TimerInstant {
                 }
                 return recording
             }
-        let turn = TurnRecord(recordings)
+        let turn = TurnRecord(recordings: recordings)
         #expect(turn.start == Recorded.start)
         #expect(turn.points.map { [Int64($0.time), $0.lateness] } == [[0, 1], [500, 501], [1000, 1], [1500, 501]])
         #expect(turn.elapsed == 3001)
@@ -223,7 +223,7 @@ extension TimerInstant {
     }
 
     @Test func theProblemOfATimerIsThatOfTheTurnAndAPeerHasNone() {
-        let turn = TurnRecord([Recorded.recording([5]), Recorded.recording([-5])])
+        let turn = TurnRecord(recordings: [Recorded.recording([5]), Recorded.recording([-5])])
         #expect(turn.problem == "1 of 1 ticks came before their deadline")
         #expect(row(turn).problem != nil && row(turn).early == 1)
         #expect(row(turn, .peer).problem == nil)
@@ -248,10 +248,10 @@ struct SampleLinesTests {
         var arrival = Recorded.arrival(2, of: deadlines, lateness: 3_500_000, missed: 3)
         arrival.woke = TimerInstant(nanoseconds: arrival.delivered.nanoseconds - 1000)
         recording.record(arrival)
-        let turn = TurnRecord([recording, Recorded.recording([0])])
+        let turn = TurnRecord(recordings: [recording, Recorded.recording([0])])
         let key = RowKey("timerfd#2", .backend, load: "cpu:2")
         #expect(
-            SampleLines.header + SampleLines.lines(turn, of: key, lap: 3) == """
+            TurnRecord.header + turn.lines(of: key, lap: 3) == """
                 lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed
                 3,timerfd#2,cpu:2,1,0,1000000000,55123,55123,0
                 3,timerfd#2,cpu:2,1,1,1001000000,-7,-7,0

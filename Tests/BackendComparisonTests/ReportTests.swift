@@ -165,7 +165,7 @@ import Testing
         #expect([row.p50, row.p90, row.p99, row.p999, row.missed, row.difference].allSatisfy { $0 == nil })
         #expect(row.worst == nil && row.p50Ratio == nil && row.p99Ratio == nil && row.bareRatio == nil)
         #expect(row.drift?.value == 62_000 && row.cpu?.value == 3 && row.runsAway)
-        let line = try #require("\(Screen(Self.report))".split(separator: "\n").first { $0.hasPrefix("sleep-for") })
+        let line = try #require(Self.report.screen().split(separator: "\n").first { $0.hasPrefix("sleep-for") })
         #expect(line.contains(/^sleep-for +– +– +– +62k ± 3.0k +3.0 % +runs away$/), "\(line)")
     }
 

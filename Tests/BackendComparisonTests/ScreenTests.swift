@@ -9,11 +9,11 @@ import Testing
         Synthetic.results(Synthetic.rows, machine: MachineState(others: 97, waiting: 80, stolen: 0, loadAverage: 5.4))
     )
 
-    private func lines(_ screen: Screen) -> [String] { screen.description.split(separator: "\n").map(String.init) }
+    private func lines(_ screen: String) -> [String] { screen.split(separator: "\n").map(String.init) }
 
     /// A difference is a time, and no number has more than two digits that mean something.
     @Test func theFirstScreenIsKnown() {
-        let lines = lines(Screen(Synthetic.report))
+        let lines = lines(Synthetic.report.screen())
         let known = [
             /1 ms timer · 30 s · A, 2 vCPU guest · Linux 6\.1/,
             #/ +p50 +p99 \(range\) +missed +drift ppm +CPU +than timerfd/#,
@@ -31,7 +31,7 @@ import Testing
     /// Fault 8: drift was not in the table, and missed was pushed out.
     @Test(arguments: [Synthetic.report, busy], [30, 40, 50, 60, 70, 79, 80])
     func aNarrowTerminalHasFewerColumnsAndNoBrokenLine(report: Report, width: Int) {
-        let lines = lines(Screen(report, width: width))
+        let lines = lines(report.screen(width: width))
         #expect(lines.allSatisfy { $0.count <= width }, "\(lines)")
         #expect(width < 40 || lines.contains { $0.hasPrefix("hybrid") && $0.hasSuffix("earlier") })
         #expect(width < 80 || lines.contains { $0.contains(/p99 \(range\) +missed +drift ppm +CPU +than timerfd$/) })
@@ -39,21 +39,21 @@ import Testing
 
     /// Fault 3.
     @Test func aBusyMachineAndWhatIsMissingStandUnderTheHeading() {
-        #expect(lines(Screen(Self.busy))[1] == "BUSY: other programs used 97 % of the processors (load 5.4 on 2)")
+        #expect(lines(Self.busy.screen())[1] == "BUSY: other programs used 97 % of the processors (load 5.4 on 2)")
         let rows = Synthetic.rows(changing: 4) { $0.turns.removeLast() }
-        let partial = lines(Screen(Report(Synthetic.results(rows, isStopped: true))))
+        let partial = lines(Report(Synthetic.results(rows, isStopped: true)).screen())
         #expect(partial[1] == "PARTIAL: stopped after 30 s; the last lap lacks bare")
     }
 
     @Test func everyLoadHasItsBlock() {
-        let lines = lines(Screen(Synthetic.report(of: Synthetic.pair() + Synthetic.pair(load: "busy"))))
+        let lines = lines(Synthetic.report(of: Synthetic.pair() + Synthetic.pair(load: "busy")).screen())
         #expect(lines.filter { $0.hasPrefix("load ") } == ["load idle", "load busy"])
         #expect(lines.contains { $0.hasPrefix("When idle and under busy, timerfd is enough unless") })
     }
 
     @Test func colourIsOnlyForATerminal() {
-        #expect(!Screen(Synthetic.report).description.contains("\u{1B}"))
-        #expect(Screen(Synthetic.report, inColour: true).description.contains("\u{1B}[1m1 ms timer"))
+        #expect(!Synthetic.report.screen().contains("\u{1B}"))
+        #expect(Synthetic.report.screen(inColour: true).contains("\u{1B}[1m1 ms timer"))
     }
 
     @Test(
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func theWideTableHasEveryFigureWithItsRange() {
-        let text = Screen(Synthetic.report, isWide: true).description
+        let text = Synthetic.report.screen(isWide: true)
         let titles = Figure.allCases.map(\.rawValue) + ["worst", "waited"]
         #expect(titles.filter { !text.contains($0) } == [])
         #expect(text.contains(/hybrid.*39 µs \(\d+–\d+\) earlier/))
@@ -107,15 +107,15 @@ import Testing
     func manyColumnsStandInBlocks(width: Int) throws {
         let reports = ["a.json", "b.json", "c.json"].map { ($0, Synthetic.report) }
         let texts = [
-            Screen(Synthetic.report, width: width, isWide: true).description,
-            SideBySide(reports, width: width).description,
+            Synthetic.report.screen(width: width, isWide: true),
+            Report.sideBySide(reports, width: width),
         ]
         for text in texts {
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
             #expect(lines.allSatisfy { $0.count <= width && !$0.isEmpty && $0.last != " " }, "\(text)")
         }
         // Nothing of the tables is lost, and a figure's values stay in one block if it has room.
-        let wide = [Screen(Synthetic.report, isWide: true).description, SideBySide(reports).description]
+        let wide = [Synthetic.report.screen(isWide: true), Report.sideBySide(reports)]
         for (text, whole) in zip(texts, wide) {
             let words = Set(text.split { $0 == " " || $0 == "\n" })
             let cells = whole.split(separator: "\n").filter { $0.hasPrefix(" ") || $0.contains("  ") }
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: [30, 40, 80]) func theDoctorFitsATerminal(width: Int) {
-        let text = DiagnosisTable(Diagnosis(of: MachineFacts(host: Synthetic.host)), width: width).description
+        let text = Diagnosis(of: MachineFacts(host: Synthetic.host)).screen(width: width)
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= width }, "\(text)")
         #expect(text.contains(#/(\n|^)(good|usual|limits|unknown) +clock source/#) && text.contains("\nunknown  "))
     }
@@ -149,7 +149,7 @@ import Testing
         rows[2].spin = SpinCuts(cuts: 400)
         var results = Synthetic.results(rows, laps: (0..<40).map { Lap(waiting: $0 < 4 ? 50 : 0) })
         results.remarks = ["--deliver queue: inline for bare"]
-        let text = Screen(Report(results), width: 200).description
+        let text = Report(results).screen(width: 200)
         let notes = [
             "timerfd: 1 tick later than 500 µs: 1 ready to run but not yet running.",
             "hybrid: the budget shortened the spin before 50 % of the deadlines",
@@ -172,11 +172,11 @@ import Testing
         var other = Self.busy.results
         other.rows.removeLast(3)
         other.host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: "B", processors: 4, build: .release)
-        let text = SideBySide([("a.json", Synthetic.report), ("b.json", Report(other))]).description
+        let text = Report.sideBySide([("a.json", Synthetic.report), ("b.json", Report(other))])
         let form =
             /1  a\.json: 1 ms timer.*\n2  b\.json: 1 ms timer.*\n   BUSY: .*\n +p50 1 +p50 2 +p99 \(range\) 1 [^~]*/
         #expect(text.wholeMatch(of: form) != nil, "\(text)")
         #expect(text.contains(/hybrid +0\.12 µs +–/))
-        #expect(text.hasSuffix("1 and 2 differ in machine or options (A CPU and B): compare with care."))
+        #expect(text.hasSuffix("1 and 2 differ in machine or options (the processor: A CPU and B): compare with care."))
     }
 }

@@ -65,7 +65,7 @@ import Testing
 /// CSV, Markdown and the page.
 @Suite struct FormatTests {
     @Test func csvHasALineForEachFigure() {
-        let lines = CSVTable(Synthetic.report).description.split(separator: "\n").map(String.init)
+        let lines = Synthetic.report.csv.split(separator: "\n").map(String.init)
         #expect(lines[0] == "row,load,figure,value,low,high")
         #expect(lines.allSatisfy { $0.split(separator: ",", omittingEmptySubsequences: false).count == 6 })
         let figures = ["p50_ns", "p99_ns", "missed_percent", "drift_ppm", "cpu_percent", "max_ns"]
@@ -74,11 +74,11 @@ import Testing
         }
         #expect(!lines.contains { $0.contains("p999") }, "800 deadlines have none")
         let odd = Synthetic.report(of: [Synthetic.row("a,\"b\"", lateness: 10)])
-        #expect(CSVTable(odd).description.contains("\n\"a,\"\"b\"\"\",idle,p50_ns,"))
+        #expect(odd.csv.contains("\n\"a,\"\"b\"\"\",idle,p50_ns,"))
     }
 
     @Test func markdownIsTheScreen() {
-        let text = MarkdownTable(Synthetic.report).description
+        let text = Synthetic.report.markdown
         let parts = [
             "1 ms timer · 30 s",
             "\n| row | p50 | p99 (range) | missed | drift ppm | CPU | than timerfd |\n| --- | ---: |",
@@ -86,7 +86,7 @@ import Testing
         ]
         #expect(parts.filter { !text.contains($0) } == [])
         let odd = Synthetic.report(of: [Synthetic.row("a|b*", lateness: 10)])
-        #expect(MarkdownTable(odd).description.contains("| a\\|b\\* |"))
+        #expect(odd.markdown.contains("| a\\|b\\* |"))
     }
 
     @Test func thePageLoadsNothing() {

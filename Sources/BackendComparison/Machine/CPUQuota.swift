@@ -29,11 +29,15 @@ struct CPUQuota: Hashable, Sendable {
     /// The limits of a process whose files are read so.
     init(reading read: (String) -> String?) {
         let lines = read("/proc/self/cgroup")?.split(separator: "\n") ?? []
-        let found = lines.flatMap { Self.groups(line: $0, read) }
+        let paths = lines.compactMap { Self.path(line: $0) }
+        let found = paths.flatMap { Self.groups(of: $0, read) }
         groups = found.compactMap(\.self)
         // Each version of control groups has a file that its root always has.
         let roots = ["cgroup.controllers", "cpu/cgroup.procs", "cpu,cpuacct/cgroup.procs"]
-        isWhole = Self.isWhole(lines, read)
+        // If version 1 has the controller of processors, version 2 has it not.
+        let first = paths.filter { !$0.isSecond }
+        let counting = first.isEmpty ? paths : first
+        isWhole = !counting.isEmpty && counting.allSatisfy { $0.isWhole(read) }
         isShown =
             !lines.isEmpty && groups.count == found.count
             && roots.contains { read("/sys/fs/cgroup/\($0)") != nil }
@@ -42,24 +46,6 @@ struct CPUQuota: Hashable, Sendable {
     /// What each of the groups has counted up to now; nil if that is not shown.
     func accounts(reading read: (String) -> String? = ProcFile.text) -> [Throttling?] {
         groups.map { read($0.account).flatMap { Throttling($0) } }
-    }
-
-    /// Whether the groups that are shown begin at the root of all. In version 2 it is the only one without a type; in
-    /// version 1 it is the only one with `cgroup.sane_behavior`. A path with `..` leads out of what is shown.
-    private static func isWhole(_ lines: [Substring], _ read: (String) -> String?) -> Bool {
-        let paths = lines.compactMap { path(line: $0) }
-        // If version 1 has the controller of processors, version 2 has it not.
-        let first = paths.filter { !$0.isSecond }
-        let counting = first.isEmpty ? paths : first
-        return !counting.isEmpty
-            && counting.allSatisfy { path in
-                guard !path.names.contains("..") else { return false }
-                return path.roots.contains { root in
-                    path.isSecond
-                        ? read("\(root)/cgroup.controllers") != nil && read("\(root)/cgroup.type") == nil
-                        : read("\(root)/cgroup.sane_behavior") != nil
-                }
-            }
     }
 
     /// The place of a group that shares out processors.
@@ -74,6 +60,17 @@ struct CPUQuota: Hashable, Sendable {
             let path = names[..<depth].map { "/\($0)" }.joined()
             return roots.map { $0 + path }
         }
+
+        /// Whether the groups that are shown begin at the root of all. In version 2 it is the only one without a type;
+        /// in version 1 it is the only one with `cgroup.sane_behavior`. A path with `..` leads out of what is shown.
+        func isWhole(_ read: (String) -> String?) -> Bool {
+            guard !names.contains("..") else { return false }
+            return roots.contains { root in
+                isSecond
+                    ? read("\(root)/cgroup.controllers") != nil && read("\(root)/cgroup.type") == nil
+                    : read("\(root)/cgroup.sane_behavior") != nil
+            }
+        }
     }
 
     /// The place that a line as `0::/a/b` names (cgroups(7)); nil if the line is of another controller.
@@ -86,23 +83,17 @@ struct CPUQuota: Hashable, Sendable {
         return Path(isSecond: parts[1].isEmpty, roots: roots, names: parts[2].split(separator: "/"))
     }
 
-    /// The groups with a limit of the group in one line, as `0::/a/b` (cgroups(7)), and of the groups above it; nil for
-    /// a limit that cannot be understood. In a container, the path may belong to the host: then only the files at the
-    /// root exist.
-    private static func groups(line: Substring, _ read: (String) -> String?) -> [Group?] {
-        guard let path = path(line: line) else { return [] }
-        return (0...path.names.count)
-            .flatMap { depth -> [Group?] in
-                for folder in path.folders(depth: depth) {
-                    guard let text = limitText(in: folder, isSecond: path.isSecond, read) else { continue }
-                    switch ratio(in: text) {
-                    case .none: return [nil]
-                    case .some(.infinity): return []
-                    case .some(let limit): return [Group(limit: limit, account: "\(folder)/cpu.stat")]
-                    }
-                }
-                return []
+    /// The groups with a limit of one place, and of the groups above it; nil for a limit that cannot be understood. In a
+    /// container, the path may belong to the host: then only the files at the root exist.
+    private static func groups(of path: Path, _ read: (String) -> String?) -> [Group?] {
+        let known = (0...path.names.count)
+            .compactMap { depth in
+                path.folders(depth: depth)
+                    .compactMap { folder in limitText(in: folder, isSecond: path.isSecond, read).map { (folder, $0) } }
+                    .first
             }
+        return known.map { folder, text in ratio(in: text).map { Group(limit: $0, account: "\(folder)/cpu.stat") } }
+            .filter { $0?.limit != .infinity }
     }
 
     /// The quota and the period; nil if the group has no such file.
@@ -131,11 +122,9 @@ struct Throttling: Hashable, Sendable {
     let stops: UInt64
     /// Nanoseconds for which it was stopped, the sum of all processors. A stop is counted at its end.
     let nanoseconds: UInt64
+}
 
-    init(periods: UInt64, stops: UInt64, nanoseconds: UInt64) {
-        (self.periods, self.stops, self.nanoseconds) = (periods, stops, nanoseconds)
-    }
-
+extension Throttling {
     /// Reads the text of a group's `cpu.stat`. Version 2 of control groups counts microseconds.
     init?(_ text: String) {
         func number(_ name: String) -> UInt64? {

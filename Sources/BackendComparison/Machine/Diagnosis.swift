@@ -66,10 +66,6 @@ struct ZoneComparison: Hashable, Sendable {
         let instant: Int
         /// What each of them says, in seconds east of UTC.
         let system, foundation: Int
-
-        init(instant: Int, system: Int, foundation: Int) {
-            (self.instant, self.system, self.foundation) = (instant, system, foundation)
-        }
     }
 
     /// In seconds since 1970.

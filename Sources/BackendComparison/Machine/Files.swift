@@ -2,16 +2,16 @@ internal import Glibc
 package import TimerKernel
 
 /// Reads whole files.
-package enum InputFile {
+enum InputFile {
     /// The bytes of a file. Throws `Failure` if it cannot be read.
-    package static func read(_ path: String) throws(Failure) -> [UInt8] {
+    static func read(_ path: String) throws(Failure) -> [UInt8] {
         try Failure.attempting("reading \(path)") { () throws(Errno) in
             try OpenFile(path, O_RDONLY).rest()
         }
     }
 
     /// The bytes of the standard input. Throws `Failure` if it cannot be read.
-    package static func standardInput() throws(Failure) -> [UInt8] {
+    static func standardInput() throws(Failure) -> [UInt8] {
         try Failure.attempting("reading the standard input") { () throws(Errno) in
             try OpenFile.standardInput.rest()
         }

@@ -14,8 +14,8 @@ extension MachineFacts {
     private mutating func addSettings() {
         let sources = ProcFile.line("/sys/devices/system/clocksource/clocksource0/available_clocksource")
         clockSources = sources?.split(separator: " ").map(String.init) ?? []
-        resolution = SystemClock.monotonic.resolution
-        if host.clockSource == "arch_sys_counter" { clockStep = SystemClock.step }
+        resolution = TimerClock.suspending.resolution
+        if host.clockSource == "arch_sys_counter" { clockStep = TimerClock.step }
         (idleDriver, idleGovernor) = (IdleStates.driver, IdleStates.governor)
         (deepestIdle, idleExit) = (IdleStates.deepest?.name, IdleStates.deepest?.exit)
         (pollsWhenIdle, mayLimitIdle) = (IdleStates.isPolling, IdleControl.isAllowed)
@@ -47,35 +47,18 @@ extension MachineFacts {
 
     /// Works for half a second. A guest that does not want a processor loses none, and shows no stolen time.
     private mutating func addWork() {
-        let quota = CPUQuota.current
-        // Other programs on processors that this process may not use do not disturb it.
-        let usable = Processors.relevant
-        let (start, own) = (SystemClock.monotonic.nanoseconds, ResourceUsage.ofAllThreads?.cpuNanoseconds)
-        let (before, pressure, stops) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
-        while SystemClock.monotonic.nanoseconds < start + 500_000_000 {}
-        let (after, pressureAfter, stopsAfter) = (ProcessorTime.current(of: usable), Pressure.current, quota.accounts())
-        let time = Double(SystemClock.monotonic.nanoseconds - start)
-        let worked = ResourceUsage.ofAllThreads.flatMap { all in own.map { Double(all.cpuNanoseconds - $0) } }
+        var watch = MachineWatch()
+        let before = watch.reading()
+        while TimerClock.suspending.nanoseconds < before.time + 500_000_000 {}
+        let after = watch.reading()
+        watch.add(from: before, to: after, under: .idle)
+        let state = watch.state(loadAverage: LoadAverage.current)
+        (othersShare, loadAverage) = (state.others, state.loadAverage)
+        // If a quota stopped this process meanwhile, the pressure is its own, and is not known.
+        (waitingShare, stopsInWork) = (state.waiting, state.quota?.stops)
+        stolenNow = state.stolen.map { $0 * Double(watch.count) }
         // Since the start one hundredth of a second counts, too: it shows that the host counts.
-        stolenSinceStart = after.flatMap { $0.total > 0 ? 100 * Double($0.stolen) / Double($0.total) : nil }
-        loadAverage = LoadAverage.current
-        if let before, let after {
-            let busy = Double(after.busy) - Double(before.busy)
-            stolenNow = after.stolenPercent(since: before, of: UInt64(time))
-            othersShare = worked.flatMap {
-                Self.othersShare(
-                    busy: busy,
-                    own: $0,
-                    of: time * Double(usable.isEmpty ? host.processors : usable.count)
-                )
-            }
-        }
-        let stopsNow = zip(stops, stopsAfter).map { before, after in before.flatMap { after?.since($0)?.stops } }
-        stopsInWork = stopsNow.contains(nil) ? nil : stopsNow.compactMap(\.self).max()
-        // If a quota stopped this process meanwhile, the pressure is its own.
-        if stopsNow.allSatisfy({ $0 == 0 }), let pressure, let pressureAfter {
-            waitingShare = min(max(100 * (Double(pressureAfter.waiting) - Double(pressure.waiting)) / time, 0), 100)
-        }
+        stolenSinceStart = after.processors.flatMap { $0.total > 0 ? 100 * Double($0.stolen) / Double($0.total) : nil }
     }
 
     /// Percent of the processors' time that other programs used; nil if the kernel does not count that of this process,
@@ -111,12 +94,7 @@ extension MachineFacts {
 
     /// Which model a dynamic kernel runs, from what it shows to root, from its boot options, or else from the default
     /// of its configuration; nil if none of them says.
-    static func preemptionMode(
-        on host: Host,
-        shown: String?,
-        bootOptions: String?,
-        configuration: String?
-    ) -> String? {
+    static func preemptionMode(on host: Host, shown: String?, bootOptions: String?, configuration: String?) -> String? {
         // The mode is in parentheses: `none voluntary (full) lazy`.
         if let marked = shown?.split(separator: " ").first(where: { $0.hasPrefix("(") && $0.hasSuffix(")") }) {
             return String(marked.dropFirst().dropLast())
@@ -156,30 +134,29 @@ extension Host {
     static var current: Host {
         let name = SystemName()
         let facts = ProcFile.text("/proc/cpuinfo")
-        var host = Host(
+        return Host(
             system: name.system,
             kernel: name.release,
             machine: name.machine,
             cpu: facts.flatMap { cpuModel(in: $0) },
             processors: Processors.online,
-            build: .current
+            build: .current,
+            clockSource: ProcFile.line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            governor: FrequencyGovernor.worst(),
+            hypervisor: facts.flatMap { isGuest(in: $0) },
+            usableProcessors: Processors.usable,
+            cpuQuota: CPUQuota.current.limit,
+            clockRead: priceOfReading
         )
-        host.clockSource = ProcFile.line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-        host.governor = FrequencyGovernor.worst
-        host.hypervisor = facts.flatMap { isGuest(in: $0) }
-        (host.usableProcessors, host.cpuQuota, host.clockRead) = (
-            Processors.usable, CPUQuota.current.limit, priceOfReading
-        )
-        return host
     }
 
     /// Nanoseconds of one reading of the clock, the median of nine batches. Each measured time includes as much.
     private static var priceOfReading: Double {
         let prices = (0..<9)
             .map { _ in
-                let start = SystemClock.monotonic.nanoseconds
-                for _ in 1..<1000 { _ = SystemClock.monotonic.nanoseconds }
-                return Double(SystemClock.monotonic.nanoseconds - start) / 1000
+                let start = TimerClock.suspending.nanoseconds
+                for _ in 1..<1000 { _ = TimerClock.suspending.nanoseconds }
+                return Double(TimerClock.suspending.nanoseconds - start) / 1000
             }
         return prices.sorted()[4]
     }
@@ -215,7 +192,7 @@ extension ZoneComparison {
             ProcessInfo.processInfo.environment["TZ"]
             ?? (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
         return ZoneComparison(
-            from: Int(SystemClock.realtime.nanoseconds / 1_000_000_000),
+            from: Int(TimerClock.wall.nanoseconds / 1_000_000_000),
             name: foundation.identifier,
             isNamed: "/\(name)".hasSuffix("/\(foundation.identifier)"),
             system: system.offset,

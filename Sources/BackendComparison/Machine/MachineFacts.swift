@@ -75,9 +75,6 @@ package struct MachineFacts: Hashable, Sendable {
     var lockedMemory: UInt64?
     /// The C library's time zone beside Foundation's.
     var zone: ZoneComparison?
-
-    /// The facts of a kernel that shows nothing but its name.
-    init(host: Host) { self.host = host }
 }
 
 /// The verdicts on the clock and the kernel.

@@ -27,55 +27,24 @@ struct ProcessorTime: Hashable, Sendable {
     /// All time, idle time included.
     let total: UInt64
 
-    init(busy: UInt64, stolen: UInt64, total: UInt64) {
-        (self.busy, self.stolen, self.total) = (busy, stolen, total)
-    }
-
-    /// The time up to now; nil if the kernel does not say.
-    static var current: ProcessorTime? { ProcFile.line("/proc/stat").flatMap { ProcessorTime($0) } }
-
-    /// Reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)).
-    /// Guests of this machine follow, whose time the first two include.
-    init?(_ text: String) { self.init(line: text.prefix { $0 != "\n" }, name: "cpu") }
-
-    private init?(line: Substring, name: String?) {
-        let words = line.split(separator: " ")
-        let times = words.dropFirst().prefix(8).compactMap { UInt64($0).map { $0 &* 10_000_000 } }
-        guard name == nil || words.first.map(String.init) == name, times.count == 8 else { return nil }
-        busy = [0, 1, 2, 5, 6].reduce(0) { $0 &+ times[$1] }
-        stolen = times[7]
-        total = times.reduce(0, &+)
-    }
-
-    /// The time of some processors together, from the text of /proc/stat; nil if one of them is not shown.
-    init?(_ text: String, of processors: [Int]) {
-        let wanted = Set(processors.map { "cpu\($0)" })
-        let times = text.split(separator: "\n")
-            .filter { line in line.split(separator: " ").first.map { wanted.contains(String($0)) } ?? false }
-            .compactMap { ProcessorTime(line: $0, name: nil) }
-        guard !wanted.isEmpty, times.count == wanted.count else { return nil }
-        self.init(
-            busy: times.reduce(0) { $0 &+ $1.busy },
-            stolen: times.reduce(0) { $0 &+ $1.stolen },
-            total: times.reduce(0) { $0 &+ $1.total }
-        )
-    }
-
     /// The time up to now of some processors, or of all if none is named; nil if the kernel does not say.
-    static func current(of processors: [Int]) -> ProcessorTime? {
-        processors.isEmpty ? current : ProcFile.text("/proc/stat").flatMap { ProcessorTime($0, of: processors) }
+    static func current(of processors: [Int] = []) -> ProcessorTime? {
+        ProcFile.text("/proc/stat").flatMap { ProcessorTime($0, of: processors) }
     }
+}
 
-    /// The stolen share of the time since an earlier reading in percent: of nanoseconds, or else of all time of all
-    /// processors. One or two hundredths of a second count as nothing. Nil if no time has passed, or if the count went
-    /// back.
-    func stolenPercent(
-        since earlier: ProcessorTime,
-        of nanoseconds: UInt64? = nil
-    ) -> Double? {
-        guard total > earlier.total, stolen >= earlier.stolen else { return nil }
-        let lost = stolen - earlier.stolen
-        return lost < 30_000_000 ? 0 : 100 * Double(lost) / Double(nanoseconds ?? total - earlier.total)
+extension ProcessorTime {
+    /// The time of some processors together, or of all if none is named, from the text of /proc/stat; nil if one of them
+    /// is not shown. A line has user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)). Guests of this
+    /// machine follow, whose time the first two include.
+    init?(_ text: String, of processors: [Int] = []) {
+        let wanted = processors.isEmpty ? ["cpu"] : Set(processors.map { "cpu\($0)" })
+        let times = text.split(separator: "\n").filter { $0.hasPrefix("cpu") }.map { $0.split(separator: " ") }
+            .filter { wanted.contains(String($0[0])) }
+            .map { $0.dropFirst().prefix(8).compactMap { UInt64($0).map { $0 &* 10_000_000 } } }
+        guard times.count == wanted.count, times.allSatisfy({ $0.count == 8 }) else { return nil }
+        func sum(_ columns: [Int]) -> UInt64 { times.reduce(0) { sum, time in columns.reduce(sum) { $0 &+ time[$1] } } }
+        self.init(busy: sum([0, 1, 2, 5, 6]), stolen: sum([7]), total: sum(Array(0..<8)))
     }
 }
 

@@ -31,7 +31,7 @@ enum Processors {
     /// Reads a list of the kernel, as `0-2,7`; nil if the text is no such list.
     static func numbers(in text: String) -> [Int]? {
         var numbers: [Int] = []
-        for part in text.split(separator: ",") {
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
             let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
             guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1], 0 <= first,
                 first <= last, last < 65_536
@@ -85,14 +85,12 @@ enum FrequencyGovernor {
     /// From the best for precision to the worst.
     private static let known = ["performance", "schedutil", "ondemand", "conservative", "userspace", "powersave"]
 
-    /// The worst governor of the processors that count for this process, and where it is if they differ:
-    /// `powersave on processor 1 of 2`. Nil if none is worse than `performance`, and one is not shown.
-    static var worst: String? {
-        worst(of: Processors.relevant) { ProcFile.line("/sys/devices/system/cpu/cpu\($0)/cpufreq/scaling_governor") }
-    }
-
-    /// The same of other processors.
-    static func worst(of processors: [Int], reading read: (Int) -> String?) -> String? {
+    /// The worst governor of some processors, and where it is if they differ: `powersave on processor 1 of 2`. Nil if
+    /// none is worse than `performance`, and one is not shown.
+    static func worst(
+        of processors: [Int] = Processors.relevant,
+        reading read: (Int) -> String? = { ProcFile.line("/sys/devices/system/cpu/cpu\($0)/cpufreq/scaling_governor") }
+    ) -> String? {
         let governors = processors.map { (number: $0, name: read($0)) }
         let names = governors.compactMap(\.name)
         // An unknown one is worse than each known one.
@@ -111,8 +109,6 @@ enum IdleStates {
         let name: String
         /// Nanoseconds that a processor takes to leave the state.
         let exit: UInt64
-
-        init(name: String, exit: UInt64) { (self.name, self.exit) = (name, exit) }
     }
 
     /// The state that takes longest to leave, of all processors that count for this process (the kernel's cpuidle.rst),

@@ -12,11 +12,6 @@ struct ResourceUsage: Hashable, Sendable {
     /// How often the kernel took a thread off its processor.
     let involuntarySwitches: Int64
 
-    init(cpuNanoseconds: Int64, voluntarySwitches: Int64, involuntarySwitches: Int64) {
-        self.cpuNanoseconds = cpuNanoseconds
-        (self.voluntarySwitches, self.involuntarySwitches) = (voluntarySwitches, involuntarySwitches)
-    }
-
     /// All threads, ended threads included; nil if the kernel does not say.
     static var ofAllThreads: ResourceUsage? { ResourceUsage(of: 0) }
 
@@ -74,13 +69,6 @@ struct ThreadAccount: Hashable, Sendable {
     /// Nanoseconds that the thread was ready to run and waited for a processor.
     let waiting: UInt64
 
-    init(thread: UInt, running: UInt64, waiting: UInt64) {
-        (self.thread, self.running, self.waiting) = (thread, running, waiting)
-    }
-
-    /// The running time alone, in less than a microsecond; nil if the kernel does not say.
-    static var runningNow: UInt64? { Thread.processorTime }
-
     /// The account up to now; nil if the kernel keeps none. Takes some 20 µs.
     static var current: ThreadAccount? {
         guard let waiting = ProcFile.text("/proc/thread-self/schedstat").flatMap({ RunDelay.nanoseconds(in: $0) }),
@@ -110,7 +98,7 @@ struct RunDelay: Hashable, Sendable {
     /// That of all threads that live now, except the calling thread; nil if the kernel does not say.
     static var ofOtherThreads: RunDelay? {
         // The calling thread runs, so a kernel that counts has counted it.
-        guard let own = KernelThread.current.listedNumber,
+        guard let own = ThreadList.callingThread,
             ProcFile.text("/proc/self/task/\(own)/schedstat").flatMap({ nanoseconds(in: $0) }) != nil,
             let folder = unsafe opendir("/proc/self/task")
         else { return nil }
@@ -119,7 +107,7 @@ struct RunDelay: Hashable, Sendable {
         while let entry = unsafe readdir(folder) {
             let name = unsafe String(characters: entry.pointee.d_name)
             // A thread may have ended meanwhile.
-            guard name != "\(own)", let text = ProcFile.text("/proc/self/task/\(name)/schedstat") else { continue }
+            guard name != own, let text = ProcFile.text("/proc/self/task/\(name)/schedstat") else { continue }
             ofThreads[name] = nanoseconds(in: text) ?? 0
         }
         return RunDelay(ofThreads)

@@ -14,6 +14,11 @@ extension Failure {
         return Failure(attempted(), errno)
     }
 
+    /// Runs code of the library, whose errors say what was attempted.
+    static func ofLibrary<Outcome>(_ body: () throws(TimerError) -> Outcome) throws(Failure) -> Outcome {
+        do throws(TimerError) { return try body() } catch { throw .failed("\(error)") }
+    }
+
     /// Runs system calls.
     package static func attempting<Outcome>(
         _ attempted: String,

@@ -2,13 +2,8 @@ internal import CTimerKernel
 internal import Glibc
 internal import TimerKernel
 
-/// The library's clock, by the kernel's names: it only reads the kernel's.
-typealias SystemClock = TimerClock
-
-extension SystemClock {
-    /// CLOCK_MONOTONIC, CLOCK_BOOTTIME and CLOCK_REALTIME.
-    static let (monotonic, boottime, realtime) = (suspending, continuous, wall)
-
+/// The library's clock: it only reads the kernel's.
+extension TimerClock {
     /// The time in nanoseconds since the clock's origin. Comes from the vDSO: no system call on ordinary hosts.
     var nanoseconds: UInt64 { now.nanoseconds }
 
@@ -51,9 +46,9 @@ struct LocalZone: Sendable {
 /// timers with it, so all that it shares with them is the clock.
 final class BareTimer: Sendable {
     private let number: CInt
-    private let clock: SystemClock
+    private let clock: TimerClock
 
-    init(_ clock: SystemClock) throws(Failure) {
+    init(_ clock: TimerClock) throws(Failure) {
         self.clock = clock
         number = timerfd_create(clock.kernelID, CInt(TFD_CLOEXEC))
         if number == -1 { throw .last("creating a timerfd") }
@@ -65,13 +60,13 @@ final class BareTimer: Sendable {
     func wait(until nanoseconds: UInt64) {
         var setting = itimerspec()
         // A value of zero would disarm the timer.
-        setting.it_value = SystemClock.kernelTime(max(nanoseconds, 1))
+        setting.it_value = TimerClock.kernelTime(max(nanoseconds, 1))
         repeat {
             guard unsafe timerfd_settime(number, CInt(TFD_TIMER_ABSTIME), &setting, nil) == 0 else { return }
             var expirations: UInt64 = 0
             while unsafe read(number, &expirations, MemoryLayout<UInt64>.size) == -1, errno == EINTR {}
             // The time of day may have been set back meanwhile.
-        } while clock == .realtime && clock.nanoseconds < nanoseconds
+        } while clock == .wall && clock.nanoseconds < nanoseconds
     }
 }
 

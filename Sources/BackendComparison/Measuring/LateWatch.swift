@@ -13,7 +13,7 @@ final class LateWatch: Sendable {
         /// The nanoseconds of the last tick on its clock.
         var delivered: UInt64 = 0
         /// The stolen time at the last late tick, in nanoseconds; nil if the kernel does not show it.
-        var stolen = ProcessorTime.current?.stolen
+        var stolen = ProcessorTime.current()?.stolen
         /// Whether there was more of it at that tick than before.
         var isStolen = false
         /// Nanoseconds on a processor for the watch itself; nil if the kernel does not show them.
@@ -59,7 +59,7 @@ final class LateWatch: Sendable {
     /// Notes a tick, by its lateness and its instant on its clock in nanoseconds. Call it on the thread that ticked,
     /// after the tick was recorded.
     func note(lateness: Int64, at delivered: UInt64) {
-        let begin = ThreadAccount.runningNow
+        let begin = Thread.processorTime
         // First, since a stop after the tick must not be in the account that the next tick is compared with.
         let throttling = reader.accounts
         let account = ThreadAccount.current
@@ -71,7 +71,7 @@ final class LateWatch: Sendable {
             (state.delivered, state.throttling) = (delivered, throttling)
             let before = account.flatMap { Self.note($0, at: delivered, deadline: deadline, in: &state.threads) }
             if lateness > 0, lateness.magnitude > state.late.threshold {
-                let stolen = ProcessorTime.current?.stolen
+                let stolen = ProcessorTime.current()?.stolen
                 let isMore = stolen.flatMap { now in state.stolen.map { now > $0 } } ?? false
                 state.isStolen = isMore || isSameWait && state.isStolen
                 state.stolen = stolen
@@ -111,7 +111,7 @@ final class LateWatch: Sendable {
 
     /// Adds the calling thread's time since the beginning of a note.
     private static func add(since begin: UInt64?, to cost: inout UInt64?) {
-        cost = cost.flatMap { sum in begin.flatMap { begin in ThreadAccount.runningNow.map { sum &+ ($0 &- begin) } } }
+        cost = cost.flatMap { sum in begin.flatMap { begin in Thread.processorTime.map { sum &+ ($0 &- begin) } } }
     }
 
     /// Nanoseconds for which the group was stopped that was stopped longest; nil if no account shows it. Nothing was

@@ -1,3 +1,5 @@
+internal import TimerKernel
+
 /// Sums up what else the machine did in the turns, on the processors that this process may use. An account that the
 /// kernel does not show is missing in the sums.
 struct MachineWatch {
@@ -40,7 +42,7 @@ struct MachineWatch {
     private let quota: CPUQuota
     private let processors: [Int]
     /// Their number.
-    private let count: Int
+    let count: Int
     private var (whole, ofLap) = (Sums(), Sums())
     private var block: (load: Load, start: Reading)?
     /// What the groups with a quota counted in the turns, and the nanoseconds of these turns.
@@ -55,7 +57,7 @@ struct MachineWatch {
 
     /// The accounts of this machine now.
     func reading() -> Reading {
-        var reading = Reading(time: SystemClock.monotonic.nanoseconds)
+        var reading = Reading(time: TimerClock.suspending.nanoseconds)
         (reading.pressure, reading.processors) = (Pressure.current, ProcessorTime.current(of: processors))
         (reading.own, reading.throttling) = (ResourceUsage.ofAllThreads?.cpuNanoseconds, quota.accounts())
         return reading
@@ -118,14 +120,13 @@ struct MachineWatch {
     var lap: Lap { Lap(waiting: ofLap.waitingShare, stolen: ofLap.stolenShare) }
 
     func state(loadAverage: Double?) -> MachineState {
-        var state = MachineState(
+        MachineState(
             others: whole.others,
             waiting: whole.waitingShare,
             stolen: whole.stolenShare,
-            loadAverage: loadAverage
+            loadAverage: loadAverage,
+            quota: quotaStops
         )
-        state.quota = quotaStops
-        return state
     }
 
     /// The account of the group that was stopped longest; nil without a quota, or if an account is not shown.

@@ -3,12 +3,14 @@ internal import PreciseTimer
 /// Carries out a plan: a lap that warms up and does not count, then lap after lap until the time is over, then the long
 /// stretches of all rows. A row that fails is given up, and the others go on.
 struct Measurement {
+    typealias Progress = BackendComparison.Progress
+
     let plan: MeasurementPlan
     /// What was measured up to now, in the order of the table.
     private(set) var rows: [MeasuredRow]
     private(set) var laps: [Lap] = []
     /// How the system schedules the thread of each row's first tick, by the rows' names.
-    private(set) var policies: [String: SchedulingPolicy] = [:]
+    private(set) var policies: [String: String] = [:]
     private var watch = MachineWatch()
     private let start = TimerClock.suspending.now
 
@@ -25,11 +27,10 @@ struct Measurement {
     /// with the number of the lap, from 1. Returns whether it came to its end. Throws `Failure` if no row is
     /// left, or the system refuses what all rows need. What was measured stays.
     mutating func run(
-        goesOn: (MeasurementProgress) -> Bool,
+        goesOn: (Progress) -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
     ) throws(Failure) -> Bool {
-        let companion: TimerService?
-        do { companion = try plan.request.wishes.startCompanion() } catch { throw Failure.failed("\(error)") }
+        let companion = try Failure.ofLibrary(plan.request.wishes.startCompanion)
         defer { companion?.shutdown() }
         let begin = TimerClock.suspending.now
         for planned in plan.warmsUp ? plan.order(inLap: 0) : [] {
@@ -74,7 +75,7 @@ struct Measurement {
         _ isStopped: Bool
     ) throws(Failure) {
         do throws(Failure) {
-            let turn = TurnRecord([try stretch.get()])
+            let turn = TurnRecord(recordings: [try stretch.get()])
             if turn.recordings[0].ticks == 0, !isStopped { throw Failure.failed("no tick in the long stretch") }
             let points = turn.points
             update(planned) { row in
@@ -85,13 +86,9 @@ struct Measurement {
         } catch { try giveUp(planned, error) }
     }
 
-    private func progress(_ stage: String, of row: String) -> MeasurementProgress {
-        MeasurementProgress(
-            stage: stage,
-            row: row,
-            elapsed: start.duration(to: TimerClock.suspending.now),
-            total: plan.expectedTime
-        )
+    private func progress(_ stage: String, of row: String) -> Progress {
+        let elapsed = start.duration(to: TimerClock.suspending.now)
+        return Progress(stage: stage, backend: row, elapsed: elapsed, total: plan.expectedTime)
     }
 
     private func hasFailed(_ planned: PlannedRow) -> Bool {
@@ -108,7 +105,7 @@ struct Measurement {
     private mutating func measure(
         _ planned: PlannedRow,
         _ stage: String,
-        _ goesOn: (MeasurementProgress) -> Bool
+        _ goesOn: (Progress) -> Bool
     ) throws(Failure) -> TurnRecord? {
         do {
             let turn = try RowRun(planned: planned, plan: plan)
@@ -117,7 +114,7 @@ struct Measurement {
             return plan.request.planted.filter { $0.row == planned.key.row }.reduce(turn) { $0.changed(by: $1) }
         } catch {
             try giveUp(planned, error)
-            return TurnRecord([])
+            return TurnRecord(recordings: [])
         }
     }
 
@@ -155,18 +152,7 @@ extension MeasuredRow {
     }
 }
 
-/// The progress of a measurement: its stage, as `lap 3`, the row that ticks, and the time up to now and in all.
-package struct MeasurementProgress: Sendable {
-    let stage: String
-    let row: String
-    let elapsed: Duration
-    let total: Duration
-
-    init(stage: String, row: String, elapsed: Duration, total: Duration) {
-        (self.stage, self.row) = (stage, row)
-        (self.elapsed, self.total) = (elapsed, total)
-    }
-
+extension BackendComparison.Progress {
     /// One line for a terminal with so many columns. A text in the last column may already break the line, and the
     /// terminal cannot take back a broken line.
     package func line(width columns: Int = 80) -> String {
@@ -177,7 +163,7 @@ package struct MeasurementProgress: Sendable {
         let left = Int(((total - done) / .seconds(1)).rounded(.up))
         let (before, after) = ("[\(bar)] \(stage): ", ", \(left) s left")
         let room = max(columns - 1 - before.count - after.count, 1)
-        let line = before + (row.count <= room ? row : row.prefix(room - 1) + "…") + after
+        let line = before + (backend.count <= room ? backend : backend.prefix(room - 1) + "…") + after
         return String(line.prefix(max(columns - 1, 0)))
     }
 }
@@ -190,8 +176,6 @@ package struct MeasurementProgress: Sendable {
 struct ProgressPace: Sendable {
     private static let interval = Duration.milliseconds(90)
     private var last: Duration?
-
-    init() {}
 
     /// Whether to show progress at this look, by the time since the measurement began.
     mutating func isDue(at elapsed: Duration) -> Bool {

@@ -7,10 +7,17 @@ extension MeasurementPlan {
 
     /// The expected time of the whole measurement. Without a number of laps in the request, it exceeds the time of the
     /// request by no more than ``Request/allowance``.
-    package var expectedTime: Duration {
+    var expectedTime: Duration {
         timeOfLap * (laps + (warmsUp ? 1 : 0))
             + (request.period * deadlinesOfStretch + StretchRun.timeBesideDeadlines(request.period))
             * stretches.count
+    }
+
+    /// What will run and how long, in one line.
+    package var announcement: String {
+        let seconds = Int((expectedTime / .seconds(1)).rounded(.up))
+        let (rows, loads) = (request.rows.map(\.name), request.loads.map(\.name))
+        return "measuring \(rows.joined(separator: ", ")) under \(loads.joined(separator: ", ")) for \(seconds) s"
     }
 
     /// Whether to begin a lap (from 1), if so much is left of the time for laps.
@@ -58,6 +65,6 @@ extension MeasurementPlan.Request {
         let advice = fitting.isEmpty ? "measure for longer, with a shorter period" : fitting.joined(separator: ", or ")
         let row = rows.count == 1 ? "1 row" : "\(rows.count) rows"
         let load = loads.count == 1 ? "" : " under \(loads.count) loads"
-        throw Failure.invalid("a period of \(asked[0]) does not fit into \(asked[1]) with \(row)\(load): \(advice)")
+        throw .invalid("a period of \(asked[0]) does not fit into \(asked[1]) with \(row)\(load): \(advice)")
     }
 }

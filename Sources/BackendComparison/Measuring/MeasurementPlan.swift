@@ -10,7 +10,7 @@ package struct MeasurementPlan: Equatable, Sendable {
     /// The wishes of a user.
     package struct Request: Equatable, Sendable {
         /// In the order of the table.
-        package var rows: [NamedRow]
+        var rows: [NamedRow]
         package var period: Duration = .milliseconds(1)
         /// The time for everything.
         package var time: Duration = .seconds(30)
@@ -21,7 +21,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         /// The number of timers that tick at a time, their deadlines spread over the period.
         package var timers = 1
         package var delivery = HandlerPlace.inline
-        package var clock = TimerClock.suspending
+        var clock = TimerClock.suspending
         package var loads = [Load.idle]
         /// The seed of the order of the turns.
         package var seed: UInt64 = 1
@@ -36,8 +36,6 @@ package struct MeasurementPlan: Equatable, Sendable {
         /// How long a row may be silent, beyond the time of its deadlines, before it is given up.
         var patience: Duration = .seconds(5)
 
-        package init(rows: [NamedRow]) { self.rows = rows }
-
         /// A longer duration is a typing error.
         static let longest = Duration.seconds(86_400)
         /// Foundation's intervals are seconds of type `Double`, and no timer here serves a shorter period.
@@ -45,7 +43,7 @@ package struct MeasurementPlan: Equatable, Sendable {
     }
 
     /// The request, with whole nanoseconds and without repetitions.
-    package let request: Request
+    let request: Request
     /// The deadlines of each timer in a turn, and of each row in its long stretch; 0 for no stretch.
     let deadlinesPerTurn: UInt64
     let deadlinesOfStretch: UInt64
@@ -74,36 +72,9 @@ package struct MeasurementPlan: Equatable, Sendable {
     /// - Throws: `Failure` if the request makes no sense, or its period is too long for its time.
     package init(_ asked: Request) throws(Failure) {
         var request = asked
-        var (rows, loads): (Set<NamedRow>, Set<Load>) = ([], [])
-        request.rows = asked.rows.filter { rows.insert($0).inserted }
-        request.loads = asked.loads.filter { loads.insert($0).inserted }
+        (request.rows, request.loads) = (asked.rows.unique, asked.loads.unique)
         request.period = .nanoseconds(Int64(asked.period.wholeNanoseconds))
-        guard !request.rows.isEmpty, !request.loads.isEmpty else {
-            throw Failure.invalid("there must be a row and a load")
-        }
-        guard request.period >= Request.shortestPeriod else {
-            throw Failure.invalid("the period must be 1us or longer")
-        }
-        let longest = max(request.period, request.time, request.why ?? .zero)
-        guard longest <= Request.longest else {
-            throw Failure.invalid("a period, a time and a lateness must be at most a day")
-        }
-        guard request.time > .zero else { throw Failure.invalid("the time must be longer than zero") }
-        guard request.timers > 0 else { throw Failure.invalid("the timers must be 1 or more, not \(request.timers)") }
-        guard request.why == nil || request.delivery == .inline else {
-            throw Failure.invalid("only the thread that ticks knows what held it up: --why needs --deliver inline")
-        }
-        guard !request.wishes.wishesSpin || request.rows.contains(where: { $0.mechanism == .backend(.hybrid) }) else {
-            throw Failure.invalid("only hybrid spins: --thread spin: and budget: need it among the rows")
-        }
-        guard request.laps.map({ (1...Results.mostLaps).contains($0) }) ?? true else {
-            throw Failure.invalid("the laps must be 1 to \(Results.mostLaps)")
-        }
-        guard (1...Self.mostDeadlines).contains(request.deadlines ?? 1) else { throw Self.tooManyDeadlines }
-        let count = request.turns
-        guard count <= Results.mostRows else {
-            throw Failure.invalid("\(count) rows are too many: \(Results.mostRows) are the most")
-        }
+        if let reason = Self.obstacle(to: request) { throw .invalid(reason) }
         try request.checkTime()
 
         let period = request.period.wholeNanoseconds
@@ -121,14 +92,14 @@ package struct MeasurementPlan: Equatable, Sendable {
         timeForLaps = request.time - (hasStretch ? request.period * deadlinesOfStretch * groups.count + beside : .zero)
         // So many that eight laps fit, and the lap before them that warms up. In a very short time, one lap.
         let most = min(
-            timeForLaps.wholeNanoseconds / UInt64(count) / UInt64(Ratio.fewest + 1) / period,
+            timeForLaps.wholeNanoseconds / UInt64(request.turns) / UInt64(Ratio.fewest + 1) / period,
             request.mostDeadlines(in: timeForLaps)
         )
         let usual = max(Self.usualTurn.wholeNanoseconds / period, Self.usualDeadlines)
         deadlinesPerTurn =
             request.deadlines ?? (request.laps == nil ? max(min(usual, most), 1) : usual)
         let (deadlines, isMore) = deadlinesPerTurn.multipliedReportingOverflow(by: timers)
-        guard !isMore, deadlines <= Self.mostDeadlines else { throw Self.tooManyDeadlines }
+        guard !isMore, deadlines <= Self.mostDeadlines else { throw .invalid(Self.tooManyDeadlines) }
         self.request = request
         let lap = request.timeOfLap(deadlinesPerTurn)
         // With a long period, a lap is worth more than a warm-up.
@@ -151,9 +122,33 @@ package struct MeasurementPlan: Equatable, Sendable {
         }
     }
 
-    private static let tooManyDeadlines = Failure.invalid(
+    private static let tooManyDeadlines =
         "that makes more than \(mostDeadlines) deadlines for a row at a time: ask for a longer period or fewer timers"
-    )
+
+    /// Why a request makes no sense, whatever its period and its time; nil if it does.
+    private static func obstacle(to request: Request) -> String? {
+        let hasHybrid = request.rows.contains { $0.mechanism == .backend(.hybrid) }
+        let longest = max(request.period, request.time, request.why ?? .zero)
+        let demands: [(isMet: Bool, words: String)] = [
+            (!request.rows.isEmpty && !request.loads.isEmpty, "there must be a row and a load"),
+            (request.period >= Request.shortestPeriod, "the period must be 1us or longer"),
+            (longest <= Request.longest, "a period, a time and a lateness must be at most a day"),
+            (request.time > .zero, "the time must be longer than zero"),
+            (request.timers > 0, "the timers must be 1 or more, not \(request.timers)"),
+            (
+                request.why == nil || request.delivery == .inline,
+                "only the thread that ticks knows what held it up: --why needs --deliver inline"
+            ),
+            (
+                !request.wishes.wishesSpin || hasHybrid,
+                "only hybrid spins: --thread spin: and budget: need it among the rows"
+            ),
+            ((1...Results.mostLaps).contains(request.laps ?? 1), "the laps must be 1 to \(Results.mostLaps)"),
+            ((1...mostDeadlines).contains(request.deadlines ?? 1), tooManyDeadlines),
+            (request.turns <= Results.mostRows, "\(request.turns) rows are too many: \(Results.mostRows) are the most"),
+        ]
+        return demands.first { !$0.isMet }?.words
+    }
 
     /// Every row under every load once, in an order that is drawn anew for each lap (from 1; the one that warms up is
     /// 0), so that no row always follows the same other row. All rows under one load follow each other, because they
@@ -169,8 +164,13 @@ package struct MeasurementPlan: Equatable, Sendable {
     package func askForWishes() throws -> [String] { try request.wishes.ask(for: request.rows, clock: request.clock) }
 
     /// Every row under every load, in the order of the table.
-    package var plannedRows: [PlannedRow] {
+    var plannedRows: [PlannedRow] {
         request.loads.flatMap { load in request.rows.map { PlannedRow(row: $0, load: load) } }
+    }
+
+    /// Checks that a need can be applied to these rows: see ``Need/check(for:earlier:)``.
+    package func check(_ need: Need, earlier: [String: Report]) throws(Failure) {
+        try need.check(for: plannedRows.map(\.key), earlier: earlier)
     }
 
     /// The plan as it is saved.
@@ -189,46 +189,29 @@ package struct MeasurementPlan: Equatable, Sendable {
 
     /// Under chrt(1), and in a unit with a real-time policy, some threads inherit it and others do not. Nil if all have
     /// the same.
-    private func remarkOnPolicies(_ policies: [String: SchedulingPolicy]) -> String? {
+    private func remarkOnPolicies(_ policies: [String: String]) -> String? {
         let names = request.rows.map(\.name).filter { policies[$0] != nil }
-        let groups = Dictionary(grouping: names) { policies[$0]?.description ?? "" }
+        let groups = Dictionary(grouping: names) { policies[$0] ?? "" }
         guard groups.count > 1 else { return nil }
         let parts = groups.sorted { $0.key < $1.key }.map { "\($0.key) for \($0.value.listed)" }
         return "the rows' threads have different policies, which the table compares: \(parts.joined(separator: "; "))"
     }
 
-    /// The programs of a load belong to the control group of the process. Nil if its quota has room for all.
-    private static func remark(on load: Load, usable: Int, quota: Double) -> String? {
-        let programs = if case .cpu(let count) = load { count } else { Load.busyPrograms(on: usable, quota: quota) }
-        guard quota < Double(programs + 1) else { return nil }
-        return "--load \(load.name): a quota of \(NumberText.fixed(quota, places: 2)) processors for "
-            + "\(programs == 1 ? "1 program" : "\(programs) programs") and the rows"
-    }
-
     /// What the rows of a plan obtain otherwise than asked, a sentence each without its full stop. The threads of
     /// foreign rows get none of the wishes. The policies are those of the rows' threads.
-    func remarks(foreign: [String], policies: [String: SchedulingPolicy] = [:], on host: Host) -> [String] {
+    func remarks(foreign: [String], policies: [String: String] = [:], on host: Host) -> [String] {
         func remark(_ asked: String, _ isDifferent: (NamedRow) -> Bool, _ obtained: String) -> String? {
             let names = request.rows.filter(isDifferent).map(\.name).joined(separator: ", ")
             return names.isEmpty ? nil : "\(asked): \(obtained) for \(names)"
         }
         let usable = host.usableProcessors ?? host.processors
         var remarks: [String?] = request.loads.map { load in
-            switch load {
-            case .cpu(let programs) where programs > usable:
-                "--load \(load.name): there are only \(usable) processors for \(programs) programs"
-            case .busy, .cpu: host.cpuQuota.flatMap { Self.remark(on: load, usable: usable, quota: $0) }
-            case .idle: nil
-            }
+            guard case .cpu(let programs) = load, programs > usable else { return nil }
+            return "--load \(load.name): there are only \(usable) processors for \(programs) programs"
         }
-        remarks.append(
-            remark(
-                "--clock \(request.clock.rawValue)",
-                { $0.clock(asked: request.clock) != request.clock },
-                "suspending"
-            )
-        )
-        remarks.append(remark("--deliver \(request.delivery.rawValue)", { !$0.runs(request.delivery) }, "inline"))
+        let (clock, place) = (request.clock, request.delivery)
+        remarks.append(remark("--clock \(clock.rawValue)", { $0.clock(asked: clock) != clock }, "suspending"))
+        remarks.append(remark("--deliver \(place.rawValue)", { !$0.runs(place) }, "inline"))
         if let text = request.wishes.text, !foreign.isEmpty {
             let names = foreign.joined(separator: ", ")
             remarks.append("--thread '\(text)': not for \(names), whose threads are not the library's")
@@ -239,13 +222,22 @@ package struct MeasurementPlan: Equatable, Sendable {
     }
 }
 
+extension MeasurementPlan.Request {
+    /// A request of rows that the user named, or else of the usual ones. Throws `Failure` if a named row is missing here.
+    package init(named: [NamedRow], on clock: TimerClock) throws(Failure) {
+        let rows = NamedRow.numbered(named.map(\.mechanism))
+        for row in rows {
+            if let obstacle = row.obstacle(on: clock) { throw .refused("\(row.name) is unavailable: \(obstacle)") }
+        }
+        self.init(rows: rows.isEmpty ? NamedRow.usual(on: clock) : rows, clock: clock)
+    }
+}
+
 /// A row under a load, before it is measured.
-package struct PlannedRow: Hashable, Sendable {
+struct PlannedRow: Hashable, Sendable {
     let row: NamedRow
     let load: Load
 
-    init(row: NamedRow, load: Load) { (self.row, self.load) = (row, load) }
-
     /// The name in the results.
-    package var key: RowKey { RowKey(row.name, row.kind, load: load.name) }
+    var key: RowKey { RowKey(row.name, row.kind, load: load.name) }
 }

@@ -14,11 +14,6 @@ struct Recording: Hashable, Sendable {
         var woke: TimerInstant
         /// The reading of the clock at the handler. A reading between `woke` and this one decided `missed`.
         var delivered: TimerInstant
-
-        init(index: UInt64, deadline: TimerInstant, missed: UInt64, woke: TimerInstant, delivered: TimerInstant) {
-            (self.index, self.deadline, self.missed, self.woke) = (index, deadline, missed, woke)
-            self.delivered = delivered
-        }
     }
 
     /// How to find the deadline of a call that does not name it.
@@ -155,11 +150,6 @@ struct Deadlines: Hashable, Sendable {
     /// Nanoseconds between two deadlines, at least 1.
     let period: UInt64
 
-    init(start: TimerInstant, period: UInt64) {
-        self.start = start
-        self.period = period
-    }
-
     /// Those of some timers whose deadlines are spread over the period.
     static func spread(_ timers: UInt64, from start: TimerInstant, _ period: Duration) -> [Deadlines] {
         // No overflow: each timer has at least ten deadlines in a day, and all together have at most 10^7.
@@ -192,7 +182,7 @@ package struct Planted: Hashable, Sendable {
     package static func parse(_ text: String) throws(Failure) -> Planted {
         let parts = text.split(separator: "=").map(String.init)
         guard parts.count == 2 else {
-            throw Failure.invalid("write a row and a change, as in timerfd#2=1.1 or timerfd=+800us/3%")
+            throw .invalid("write a row and a change, as in timerfd#2=1.1 or timerfd=+800us/3%")
         }
         var planted = Planted(row: parts[0])
         let tail = parts[1].dropFirst().split(separator: "/").map(String.init)
@@ -202,9 +192,7 @@ package struct Planted: Hashable, Sendable {
         } else if let factor = Double(parts[1]), (0.001...1000).contains(factor) {
             planted.factor = factor
         } else {
-            throw Failure.invalid(
-                "write a factor, as in timerfd#2=1.1, or a delay and a share, as in timerfd=+800us/3%"
-            )
+            throw .invalid("write a factor, as in timerfd#2=1.1, or a delay and a share, as in timerfd=+800us/3%")
         }
         return planted
     }

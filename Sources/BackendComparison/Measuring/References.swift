@@ -1,8 +1,9 @@
 internal import Dispatch
 internal import PreciseTimer
+internal import TimerKernel
 
 /// Bare loops of system calls, the floor of what is possible.
-package enum Bare: String, CaseIterable, Sendable {
+enum Bare: String, CaseIterable, Sendable {
     /// A loop that sets a timerfd and reads it.
     case timerFD = "bare"
     /// A loop of absolute `clock_nanosleep`, as cyclictest has it.
@@ -19,25 +20,20 @@ final class BareLoop: Ticking {
 
     /// Starts the thread with the options of the backends' threads, which set a timer slack of 1 ns unless they say
     /// otherwise. A timerfd that is refused later shows as early ticks, which are reported.
-    init(
-        _ loop: Bare,
-        _ probes: [Probe],
-        thread: TimerService.ThreadOptions = .init()
-    ) throws(Failure) {
+    init(_ loop: Bare, _ probes: [Probe], thread: TimerService.ThreadOptions = .init()) throws(Failure) {
         let (isStopped, dismissed) = (isStopped, dismissed)
-        switch loop {
-        case .nanosleep:
-            try KernelThread.start("bare.nanosleep") {
+        let timer = loop == .timerFD ? try BareTimer(probes[0].deadlines.start.clock) : nil
+        try Failure.ofLibrary { () throws(TimerError) in
+            try Thread.start("bare.\(loop)") {
                 TimerSlack.nanoseconds = 1
                 _ = try? thread.applyToCallingThread()
-                Self.loop(probes, isStopped) { $0.clock.sleep(until: $0.nanoseconds) }
-                dismissed.wait()
-            }
-        case .timerFD:
-            let timer = try BareTimer(probes[0].deadlines.start.clock)
-            try KernelThread.start("bare.timerfd") {
-                _ = try? thread.applyToCallingThread()
-                Self.loop(probes, isStopped) { timer.wait(until: $0.nanoseconds) }
+                Self.loop(probes, isStopped) { deadline in
+                    if let timer {
+                        timer.wait(until: deadline.nanoseconds)
+                    } else {
+                        deadline.clock.sleep(until: deadline.nanoseconds)
+                    }
+                }
                 dismissed.wait()
             }
         }
@@ -99,8 +95,8 @@ private struct DeadlineHeap {
 
 /// Loops over `Task.sleep`, as one would write a repeating timer without the library: a task for each probe. They
 /// cannot fail. They end with `stop()`, and with this object.
-package final class TaskSleep: Ticking {
-    package enum Form: String, CaseIterable {
+final class TaskSleep: Ticking {
+    enum Form: String, CaseIterable {
         /// Sleeps until start + k × period.
         case until = "task-sleep"
         /// Sleeps for a period, which most people write first. Each sleep begins when the one before it and the work

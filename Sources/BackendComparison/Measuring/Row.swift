@@ -1,16 +1,16 @@
 internal import Dispatch
-package import PreciseTimer
+internal import PreciseTimer
 
 /// A mechanism that is measured: a backend of the library, the same work without it, or a bare loop.
 package struct NamedRow: Hashable, Sendable {
     /// The source of the ticks.
-    package enum Mechanism: Hashable, Sendable {
+    enum Mechanism: Hashable, Sendable {
         case backend(TimerService.Backend)
         case taskSleep(TaskSleep.Form)
         case bare(Bare)
     }
 
-    package let mechanism: Mechanism
+    let mechanism: Mechanism
     /// The place among equal rows, from 1.
     let number: Int
 
@@ -20,7 +20,7 @@ package struct NamedRow: Hashable, Sendable {
     }
 
     /// The name in tables, in JSON and on the command line.
-    package var name: String {
+    var name: String {
         let name =
             switch mechanism {
             case .backend(let backend): backend.rawValue
@@ -30,7 +30,7 @@ package struct NamedRow: Hashable, Sendable {
         return number == 1 ? name : "\(name)#\(number)"
     }
 
-    package var kind: RowKey.Kind {
+    var kind: RowKey.Kind {
         switch mechanism {
         case .backend: .backend
         case .taskSleep(.until): .peer
@@ -40,16 +40,23 @@ package struct NamedRow: Hashable, Sendable {
     }
 
     /// Every row that has a name, whether this build has it or not.
-    package static let all: [NamedRow] =
+    static let all: [NamedRow] =
         TimerService.Backend.allCases.map { NamedRow(.backend($0)) }
         + TaskSleep.Form.allCases.map { NamedRow(.taskSleep($0)) } + Bare.allCases.map { NamedRow(.bare($0)) }
+
+    /// The names of all rows that one kind has, as the help lists them.
+    package static let (backends, peers, bareLoops) = (names(.backend), names(.peer), names(.bare))
+
+    private static func names(_ kind: RowKey.Kind) -> String {
+        all.filter { $0.kind == kind }.map(\.name).joined(separator: ", ")
+    }
 
     /// Reads names with commas between them. A row that is named twice is compared with itself.
     package static func parse(_ text: String) throws(Failure) -> [NamedRow] {
         var mechanisms: [Mechanism] = []
         for name in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let row = all.first(where: { $0.name == name }) else {
-                throw Failure.invalid("the rows are \(all.map(\.name).joined(separator: ", "))")
+                throw .invalid("the rows are \(all.map(\.name).joined(separator: ", "))")
             }
             mechanisms.append(row.mechanism)
         }
@@ -57,14 +64,14 @@ package struct NamedRow: Hashable, Sendable {
     }
 
     /// Rows of these mechanisms, with the number of each among its equals.
-    package static func numbered(_ mechanisms: [Mechanism]) -> [NamedRow] {
+    static func numbered(_ mechanisms: [Mechanism]) -> [NamedRow] {
         mechanisms.enumerated()
             .map { place, mechanism in NamedRow(mechanism, number: mechanisms[...place].count { $0 == mechanism }) }
     }
 
     /// The rows without a wish: every backend that this build and a clock allow, the default one first; what people use
     /// today; and the floor.
-    package static func usual(on clock: TimerClock) -> [NamedRow] {
+    static func usual(on clock: TimerClock) -> [NamedRow] {
         let backends = [.timerFD] + TimerService.Backend.allCases.filter { $0 != .timerFD }
         return backends.map { NamedRow(.backend($0)) }.filter { $0.obstacle(on: clock) == nil }
             + TaskSleep.Form.allCases.map { NamedRow(.taskSleep($0)) } + [NamedRow(.bare(.timerFD))]
@@ -73,7 +80,7 @@ package struct NamedRow: Hashable, Sendable {
 
 extension NamedRow {
     /// Why the row cannot be measured on a clock; nil if it can.
-    package func obstacle(on clock: TimerClock) -> String? {
+    func obstacle(on clock: TimerClock) -> String? {
         guard case .backend(let backend) = mechanism else { return nil }
         if case .unavailable(let reason) = backend.availability { return reason }
         guard !backend.clocks.contains(clock) else { return nil }

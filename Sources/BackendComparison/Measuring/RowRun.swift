@@ -44,11 +44,11 @@ struct RowRun {
         let runDelay = RunDelay.ofOtherThreads.flatMap { after in delay.map { after.since($0) } }
         ticking.stop()
         load.halt()
-        if let failure = load.failure { throw Failure.failed(failure) }
+        if let failure = load.failure { throw .failed(failure) }
         var bill = usage.flatMap { after in before.map { after - $0 } }
         if let lateWatch { bill = bill.flatMap { all in lateWatch.usage.map { all - $0 } } }
         return TurnRecord(
-            probes.map(\.result),
+            recordings: probes.map(\.result),
             bill: bill,
             runDelay: runDelay,
             late: lateWatch?.late,
@@ -71,14 +71,12 @@ struct RowRun {
         _ watch: () -> Bool
     ) throws(Failure) -> Bool {
         let end = probes[probes.count - 1].deadlines[plan.deadlinesPerTurn - 1].advanced(by: .milliseconds(2))
-        var patience = Patience(
-            limit: request.period * plan.deadlinesPerTurn + request.patience,
-            now: TimerClock.suspending.now
-        )
+        let limit = request.period * plan.deadlinesPerTurn + request.patience
+        var patience = Patience(limit: limit, now: TimerClock.suspending.now)
         while true {
             let progress = probes.map(\.progress)
             if progress.allSatisfy(\.isComplete) { return true }
-            if let error = ticking.failure { throw Failure.failed("\(error)") }
+            if let error = ticking.failure { throw .failed("\(error)") }
             try patience.check(ticks: progress.reduce(0) { $0 + $1.ticks })
             if !watch() { return false }
             // No longer than to the end: a slice at the end of every turn would add up to seconds.
@@ -91,8 +89,8 @@ extension PlannedRow {
     /// Starts a service for this row only, so that it has no other work; nil if the row needs none.
     func startService(in request: MeasurementPlan.Request) throws(Failure) -> TimerService? {
         guard case .backend(let backend) = row.mechanism else { return nil }
-        do { return try request.wishes.startService(on: backend, clock: request.clock) } catch {
-            throw Failure.failed("\(error)")
+        return try Failure.ofLibrary { () throws(TimerError) in
+            try request.wishes.startService(on: backend, clock: request.clock)
         }
     }
 
@@ -105,8 +103,8 @@ extension PlannedRow {
         switch row.mechanism {
         case .backend:
             guard let service else { preconditionFailure("a backend's row has a service") }
-            do { return try BackendTimers(probes, on: service, deliver: request.delivery) } catch {
-                throw Failure.failed("\(error)")
+            return try Failure.ofLibrary { () throws(TimerError) in
+                try BackendTimers(probes, on: service, deliver: request.delivery)
             }
         case .bare(let bare): return try BareLoop(bare, probes, thread: request.wishes.ofThread)
         case .taskSleep(let form): return TaskSleep(probes, form, deliver: request.delivery)
@@ -149,7 +147,7 @@ struct Patience: Sendable {
 
     /// Throws if it is time to give up, after this number of ticks up to now.
     mutating func check(ticks: Int) throws(Failure) {
-        if isOver(ticks: ticks, now: TimerClock.suspending.now) { throw Failure.failed("no tick for \(limit.text)") }
+        if isOver(ticks: ticks, now: TimerClock.suspending.now) { throw .failed("no tick for \(limit.text)") }
     }
 
     /// Whether to give up, after this number of ticks up to now.
@@ -169,7 +167,7 @@ enum MainThread {
             // Without a source the run loop returns at once. The main queue is a source.
             let date = Date(timeIntervalSinceNow: now.duration(to: end) / .seconds(1))
             if !RunLoop.main.run(mode: .default, before: date) {
-                SystemClock.sleep(for: min(now.duration(to: end), .milliseconds(1)))
+                TimerClock.sleep(for: min(now.duration(to: end), .milliseconds(1)))
             }
         }
     }

@@ -9,8 +9,6 @@ package struct ThreadWishes: Equatable, Sendable {
     /// Whether a wish is about spinning.
     private(set) var wishesSpin = false
 
-    package init() {}
-
     private static let forms =
         "write fifo:80; cpu:1 or cpu:0,2-3; slack:50us; slice:1ms; locked; idle:20us or idle:0; spin:200us; "
         + "budget:20%; with spaces between them"
@@ -19,13 +17,11 @@ package struct ThreadWishes: Equatable, Sendable {
     package static func parse(_ text: String) throws(Failure) -> ThreadWishes {
         var wishes = ThreadWishes()
         let words = text.split(separator: " ").map(String.init)
-        guard !words.isEmpty else { throw Failure.invalid(forms) }
+        guard !words.isEmpty else { throw .invalid(forms) }
         var kinds: Set<Substring> = []
         for word in words {
             let name = word.prefix { $0 != ":" }
-            guard kinds.insert(name).inserted else {
-                throw Failure.invalid("one kind of wish is given twice: \(word)")
-            }
+            guard kinds.insert(name).inserted else { throw .invalid("one kind of wish is given twice: \(word)") }
             try wishes.add(word)
         }
         wishes.text = words.joined(separator: " ")
@@ -36,8 +32,14 @@ package struct ThreadWishes: Equatable, Sendable {
         let parts = word.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         switch (parts[0], parts.count) {
         case ("locked", 1): options.locksMemory = true
-        case ("fifo", 2): options.policy = .fifo(priority: try Self.number(parts[1]))
-        case ("cpu", 2): options.affinity = try Self.processors(parts[1])
+        case ("fifo", 2):
+            guard let priority = Int(parts[1]) else { throw .invalid("a priority is a whole number, not \(parts[1])") }
+            options.policy = .fifo(priority: priority)
+        case ("cpu", 2):
+            guard let processors = Processors.numbers(in: parts[1]) else {
+                throw .invalid("write processors as in cpu:1 or cpu:0,2-3, not \(parts[1])")
+            }
+            options.affinity = Set(processors)
         case ("slack", 2): options.timerSlack = try DurationText.parse(parts[1])
         case ("slice", 2): options.slice = try Self.duration(parts[1])
         case ("idle", 2): options.idleLatency = try Self.duration(parts[1])
@@ -45,46 +47,25 @@ package struct ThreadWishes: Equatable, Sendable {
         case ("budget", 2):
             let digits = parts[1].hasSuffix("%") ? String(parts[1].dropLast()) : parts[1]
             guard let percent = Double(digits), (0.01...90).contains(percent) else {
-                throw Failure.invalid("a budget is 0.01% to 90% of a core, not \(parts[1])")
+                throw .invalid("a budget is 0.01% to 90% of a core, not \(parts[1])")
             }
             (spin.budget, wishesSpin) = (percent / 100, true)
-        default: throw Failure.invalid("\(word) is not a thread wish: \(Self.forms)")
+        default: throw .invalid("\(word) is not a thread wish: \(Self.forms)")
         }
-    }
-
-    private static func number(_ text: String) throws(Failure) -> Int {
-        guard let number = Int(text) else { throw Failure.invalid("a priority is a whole number, not \(text)") }
-        return number
     }
 
     /// Zero is no time in any unit.
     private static func duration(_ text: String) throws(Failure) -> Duration {
         text == "0" ? .zero : try DurationText.parse(text)
     }
-
-    /// Reads the kernel's numbers of processors and ranges of them, with commas between them.
-    private static func processors(_ text: String) throws(Failure) -> Set<Int> {
-        var processors: Set<Int> = []
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let ends = part.split(separator: "-", omittingEmptySubsequences: false).map { Int($0) }
-            guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1], 0 <= first,
-                first <= last, last < 65_536
-            else { throw Failure.invalid("write processors as in cpu:1 or cpu:0,2-3, not \(text)") }
-            processors.formUnion(first...last)
-        }
-        return processors
-    }
 }
 
 extension ThreadWishes {
     /// The options of a row's own thread. Bare loops and backends get the same.
     var ofThread: TimerService.ThreadOptions {
-        TimerService.ThreadOptions(
-            policy: options.policy,
-            affinity: options.affinity,
-            timerSlack: options.timerSlack,
-            slice: options.slice
-        )
+        var options = options
+        (options.locksMemory, options.idleLatency) = (false, nil)
+        return options
     }
 
     /// How long a row that spins may spin before a deadline.
@@ -112,6 +93,7 @@ extension ThreadWishes {
     /// an answer to another question, or if a wish makes no sense.
     func ask(for rows: [NamedRow], clock: TimerClock) throws -> [String] {
         guard text != nil else { return [] }
+        let wishesOfThread = TimerService.ThreadGrant.Option.allCases.contains(where: wishes)
         var foreign: [String] = []
         do {
             let companion = try startCompanion()
@@ -135,21 +117,14 @@ extension ThreadWishes {
         return foreign
     }
 
-    private func ownGrant(
-        on backend: TimerService.Backend,
-        _ clock: TimerClock
-    ) throws(TimerError) -> TimerService.ThreadGrant {
+    private func ownGrant(on backend: TimerService.Backend, _ clock: TimerClock) throws -> TimerService.ThreadGrant {
         let service = try startService(on: backend, clock: clock)
         defer { service.shutdown() }
         return service.grant
     }
 
     /// Whether a wish is about the policy of the rows' threads.
-    var wishesPolicy: Bool { options.policy != .normal }
-
-    private var wishesOfThread: Bool {
-        options.policy != .normal || !options.affinity.isEmpty || options.timerSlack != nil || options.slice != nil
-    }
+    var wishesPolicy: Bool { wishes(.policy) }
 
     private func wishes(_ option: TimerService.ThreadGrant.Option) -> Bool {
         switch option {
@@ -167,7 +142,7 @@ extension ThreadWishes {
             guard let refusal = item.refusal, let errno = refusal.errno else { continue }
             let reason = "\(refusal.systemMessage ?? "unknown error"), errno \(errno)"
             let advice = item.advice.map { ". \($0)" } ?? ""
-            throw Failure.refused("the system refuses \(item.option.rawValue) \(item.asked) (\(reason))\(advice)")
+            throw .refused("the system refuses \(item.option.rawValue) \(item.asked) (\(reason))\(advice)")
         }
     }
 }

@@ -2,32 +2,20 @@ internal import PreciseTimer
 internal import Synchronization
 
 /// What was recorded of a row in one turn.
-package struct TurnRecord: Hashable, Sendable {
+struct TurnRecord: Hashable, Sendable {
     /// One recording for each timer; none if the row failed.
-    let recordings: [Recording]
+    var recordings: [Recording]
     /// The kernel's bill; nil if the kernel does not show it.
-    let bill: ResourceUsage?
+    var bill: ResourceUsage?
     /// Nanoseconds that threads of this process were ready to run and waited for a processor; nil if the kernel does
     /// not show it.
-    let runDelay: UInt64?
+    var runDelay: UInt64?
     /// The causes of the late ticks; nil if the plan does not ask for them.
-    let late: LateTicks?
+    var late: LateTicks?
     /// How the budget limited the row's spinning; nil for a row that does not spin.
-    let spin: SpinCuts?
+    var spin: SpinCuts?
     /// How the system schedules the thread of the first tick; nil without a tick.
-    let policy: SchedulingPolicy?
-
-    init(
-        _ recordings: [Recording],
-        bill: ResourceUsage? = nil,
-        runDelay: UInt64? = nil,
-        late: LateTicks? = nil,
-        spin: SpinCuts? = nil,
-        policy: SchedulingPolicy? = nil
-    ) {
-        (self.recordings, self.bill, self.runDelay, self.late) = (recordings, bill, runDelay, late)
-        (self.spin, self.policy) = (spin, policy)
-    }
+    var policy: String?
 
     /// The first deadline, in nanoseconds on its clock.
     var start: UInt64 { recordings.map(\.deadlines.start.nanoseconds).min() ?? 0 }
@@ -63,9 +51,9 @@ package struct TurnRecord: Hashable, Sendable {
 
     /// The same turn with a known change of its ticks.
     func changed(by planted: Planted) -> TurnRecord {
-        var random = SplitMix64(seed: start)
-        let changed = recordings.map { $0.changed(by: planted, &random) }
-        return TurnRecord(changed, bill: bill, runDelay: runDelay, late: late, spin: spin, policy: policy)
+        var (random, turn) = (SplitMix64(seed: start), self)
+        turn.recordings = recordings.map { $0.changed(by: planted, &random) }
+        return turn
     }
 
     /// The first broken promise of a timer; nil if there is none.
@@ -73,14 +61,14 @@ package struct TurnRecord: Hashable, Sendable {
 }
 
 /// Every tick as a line of comma-separated values.
-package enum SampleLines {
+extension TurnRecord {
     /// The line with the names of the columns.
-    package static let header = "lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed\n"
+    static let header = "lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed\n"
 
     /// One line for each tick of a turn, timer by timer, each with its line end. Laps and timers are counted from 1.
     /// Linear.
-    package static func lines(_ turn: TurnRecord, of key: RowKey, lap: Int) -> String {
-        turn.recordings.enumerated()
+    func lines(of key: RowKey, lap: Int) -> String {
+        recordings.enumerated()
             .flatMap { timer, recording in
                 recording.samples.map { sample in
                     "\(lap),\(key.row),\(key.load),\(timer + 1),\(sample.index),"
@@ -106,7 +94,7 @@ package enum SampleLines {
     /// `isBusy`: who sees the last tick also sees this.
     private let isAtWork = Atomic(false)
     /// How the system schedules the thread of the first tick.
-    private let firstPolicy = Mutex<SchedulingPolicy?>(nil)
+    private let firstPolicy = Mutex<String?>(nil)
     // Constant from the initialiser to deinit. Only `withRecording` touches the memory behind it, on one thread at a
     // time. It is a pointer because Swift would check the accesses to a property on every tick.
     private nonisolated(unsafe) let recording: UnsafeMutablePointer<Recording>
@@ -127,7 +115,7 @@ package enum SampleLines {
     private func withRecording<Outcome>(_ body: (inout Recording) -> Outcome) -> Outcome {
         while isBusy.exchange(true, ordering: .acquiring) {
             // Sleeps, so that the other thread gets a processor even if this thread has a higher priority.
-            SystemClock.sleep(for: .microseconds(10))
+            TimerClock.sleep(for: .microseconds(10))
         }
         defer { isBusy.store(false, ordering: .releasing) }
         return unsafe body(&recording.pointee)
@@ -149,7 +137,7 @@ package enum SampleLines {
             record(&recording)
             return (!recording.isComplete, recording.samples.last?.lateness, recording.ticks == 1)
         }
-        if isFirst { firstPolicy.withLock { $0 = .ofCallingThread } }
+        if isFirst { firstPolicy.withLock { $0 = SchedulingPolicy.ofCallingThread } }
         if let watch {
             if let lateness { watch.note(lateness: lateness, at: now.nanoseconds) }
             isAtWork.store(false, ordering: .releasing)
@@ -167,7 +155,7 @@ package enum SampleLines {
     }
 
     /// How the system schedules the thread of the first tick; nil before it.
-    var policy: SchedulingPolicy? { firstPolicy.withLock(\.self) }
+    var policy: String? { firstPolicy.withLock(\.self) }
 
     /// The recording up to now.
     var result: Recording { withRecording { $0 } }

@@ -19,16 +19,16 @@ package enum JSONFile {
     package static func decode(_ text: some Sequence<UInt8>) throws(Failure) -> Results {
         let data = Data(text)
         guard let version = try? JSONDecoder().decode(Version.self, from: data) else {
-            throw Failure.invalid("is not JSON from compare-backends, or is cut off after \(data.count) bytes")
+            throw .invalid("is not JSON from compare-backends, or is cut off after \(data.count) bytes")
         }
         guard version.schema == schema else {
-            throw Failure.invalid(
+            throw .invalid(
                 "has schema \(version.schema), and this compare-backends reads schema \(schema): measure again"
             )
         }
         let form: Form
         do { form = try JSONDecoder().decode(Form.self, from: data) } catch {
-            throw Failure.invalid("is damaged: \(place(of: error))")
+            throw .invalid("is damaged: \(place(of: error))")
         }
         return try results(in: form)
     }
@@ -51,7 +51,7 @@ package enum JSONFile {
 
     private static func results(in form: Form) throws(Failure) -> Results {
         let results = try form.results
-        if let problem = results.problem { throw Failure.invalid(problem) }
+        if let problem = results.problem { throw .invalid(problem) }
         return results
     }
 
@@ -70,6 +70,20 @@ package enum JSONFile {
     }
 
     private struct Version: Decodable { let schema: Int }
+}
+
+extension Report {
+    /// Reads the results in a file, or in the standard input if its name is `-`. Throws `Failure` if it cannot be read.
+    package init(file path: String) throws(Failure) {
+        let content: [UInt8]
+        let isInput = path == "-"
+        do { content = try isInput ? InputFile.standardInput() : InputFile.read(path) } catch {
+            throw .invalid("\(error)")
+        }
+        do { self.init(try JSONFile.decode(content)) } catch {
+            throw .invalid("\(isInput ? "the standard input" : path) \(error)")
+        }
+    }
 }
 
 /// The form of the file. Turns are written in columns, one number for each lap: as objects they would take most of the
@@ -124,9 +138,7 @@ private struct Form: Codable {
     var results: Results {
         get throws(Failure) {
             let (waiting, stolen) = (laps["waiting_percent"] ?? [], laps["stolen_percent"] ?? [])
-            guard waiting.count == stolen.count else {
-                throw Failure.invalid("is damaged: the columns of its laps do not fit")
-            }
+            guard waiting.count == stolen.count else { throw .invalid("is damaged: the columns of its laps do not fit") }
             var measured: [MeasuredRow] = []
             for row in rows { measured.append(try row.measured) }
             var results = Results(host: host, origin: origin, options: options, rows: measured)
@@ -149,7 +161,7 @@ private struct RowForm: Codable {
     /// The row that it is compared with.
     let base: String?
     /// By their fields. A figure that the row does not have is absent.
-    let figures: [String: EstimateForm]
+    let figures: [String: [String: Double]]
     /// The comparison with the base, by p50 and p99.
     let verdicts: [String: Ratio.Verdict]
     /// The columns of the turns, one number for each lap.
@@ -194,7 +206,7 @@ private struct RowForm: Codable {
         spin = row.spin
     }
 
-    private static func figures(_ report: RowReport) -> [String: EstimateForm] {
+    private static func figures(_ report: RowReport) -> [String: [String: Double]] {
         let ticks = report.row.ticks
         var figures: [String: Estimate?] = [
             "than_base_p50_ns": report.difference, "than_base_p99_ns": report.tailDifference,
@@ -204,8 +216,12 @@ private struct RowForm: Codable {
         for percent in [50.0, 99, 100] where ticks.count > 0 {
             figures["ticks_p\(Int(percent))_ns"] = Estimate(ticks.percentile(percent))
         }
-        for figure in Figure.allCases { figures[figure.field] = figure(report) }
-        return figures.compactMapValues { $0.map { EstimateForm($0) } }
+        for figure in Figure.allCases { figures[figure.field] = report.figures[figure] }
+        return figures.compactMapValues { figure in
+            // Far more digits than are shown: the page rounds the figures once more, and must come to those of the screen.
+            figure.map { ["estimate": $0.value, "low": $0.interval?.lowerBound, "high": $0.interval?.upperBound] }?
+                .compactMapValues { $0?.rounded(places: 6) }
+        }
     }
 
     var measured: MeasuredRow {
@@ -222,7 +238,7 @@ private struct RowForm: Codable {
                 // A bill a little below zero counts as zero, but no measurement wrote a far lower one.
                 ![2, 4, 5].contains(where: { known[$0].contains { $0 < -1_000_000_000 } }),
                 let own = SparseHistogram(ticks.lateness), let hop = SparseHistogram(ticks.hop)
-            else { throw Failure.invalid("is damaged: the columns of \(measured.key) do not fit together") }
+            else { throw .invalid("is damaged: the columns of \(measured.key) do not fit together") }
             measured.turns = histograms.enumerated()
                 .map { lap, lateness in
                     Turn(
@@ -241,21 +257,6 @@ private struct RowForm: Codable {
             (measured.series, measured.late, measured.spin) = (stretch, late, spin)
             return measured
         }
-    }
-}
-
-/// A figure in the file.
-private struct EstimateForm: Codable {
-    let estimate: Double
-    let low: Double?
-    let high: Double?
-
-    init(_ estimate: Estimate) {
-        // Far more digits than are shown: the page rounds the figures once more, and must come to those of the screen.
-        self.estimate = estimate.value.rounded(places: 6)
-        let ends = estimate.interval.map { [$0.lowerBound, $0.upperBound].map { $0.rounded(places: 6) } }
-        low = ends?[0]
-        high = ends?[1]
     }
 }
 

@@ -1,16 +1,21 @@
+extension Report {
+    /// The report as one HTML file.
+    package var page: String { Page(self).html }
+}
+
 /// A report as one HTML file that needs nothing else: no network, no fonts, no script. Without a style, which build
 /// servers forbid, the pictures are missing and every text and figure is there.
-package struct Page: Sendable {
+struct Page {
     private let report: Report
     private let words: Words
     private let spread: SpreadPicture
 
-    package init(_ report: Report) {
+    init(_ report: Report) {
         (self.report, words, spread) = (report, Words(report), SpreadPicture(report.rows))
     }
 
     /// The whole page. Equal reports give equal pages.
-    package var html: String {
+    var html: String {
         """
         <!DOCTYPE html>
         <html lang="en">
@@ -135,14 +140,11 @@ package struct Page: Sendable {
     }
 
     /// Also those under which every row failed.
-    private var loads: [String] {
-        report.results.rows.map(\.key.load).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    }
+    private var loads: [String] { report.results.rows.map(\.key.load).unique }
 
     /// The terms of the first table.
     private var terms: String {
-        let others = report.rows.map(\.key).filter { $0.kind != .backend }
-            .map(\.row).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        let others = report.rows.map(\.key).filter { $0.kind != .backend }.map(\.row).unique
         let without = " \(others.listed) tick\(others.count == 1 ? "s" : "") without the library."
         return
             "p99: 99 % of deadlines are no later. (?): too few deadlines or laps for a range. Missed: deadlines that "

@@ -1,93 +1,65 @@
 /// The results as a person reads them first: what was measured and whether the machine was busy, a line for each row,
 /// and what follows. If a terminal is too narrow for all columns, some are left out, and in a wide table they stand in
 /// blocks below each other. No line is broken, unless a single word is longer.
-package struct Screen: CustomStringConvertible {
-    private let report: Report
-    private let width: Int?
-    private let isWide: Bool
-    private let inColour: Bool
-
-    /// A screen for a terminal with so many columns, which may understand colour. Without a width, it is for a file: a
-    /// wide table then has one line for each row, and all else has at most 80 columns.
-    package init(_ report: Report, width: Int? = nil, isWide: Bool = false, inColour: Bool = false) {
-        (self.report, self.width) = (report, width)
-        (self.isWide, self.inColour) = (isWide, inColour)
-    }
-
-    /// The whole text, without a line end at its end.
-    package var description: String {
-        let (words, width, loads) = (Words(report), width ?? 80, report.loads)
-        let needTitles = loads.count > 1 || loads.contains { $0 != RowKey.idle }
-        let missing = words.missing.isEmpty ? nil : "PARTIAL: \(words.missing.joined(separator: "; "))"
-        let above = [missing, words.state].compactMap(\.self).flatMap { $0.wrapped(at: width) }.map { ink(.wrong, $0) }
+extension Report {
+    /// The whole text, without a line end at its end, for a terminal with so many columns, which may understand colour.
+    /// Without a width, it is for a file: a wide table then has one line for each row, and all else has at most 80
+    /// columns.
+    package func screen(width: Int? = nil, isWide: Bool = false, inColour: Bool = false) -> String {
+        func ink(_ ink: Ink?, _ text: String) -> String { inColour ? ink?.on(text) ?? text : text }
+        let (words, room) = (Words(self), width ?? 80)
+        let needTitles = loads != [RowKey.idle]
+        let above = [words.partial, words.state].compactMap(\.self).flatMap { $0.wrapped(at: room) }
         let blocks = loads.flatMap { load in
-            (needTitles ? [ink(.strong, "load \(load)")] : []) + table(of: report.rows.filter { $0.key.load == load })
+            let rows = rows.filter { $0.key.load == load }
+            let table = columns(of: rows, width: width, isWide: isWide).blocks(width: width)
+                .flatMap { block in
+                    [block.titles] + zip(rows, block.rows).flatMap { row, lines in lines.map { ink(row.ink, $0) } }
+                }
+            return (needTitles ? [ink(.strong, "load \(load)")] : []) + table
         }
-        let below = (words.advice + words.notes).flatMap { $0.wrapped(at: width) }
-        let heading = words.heading(width: width).wrapped(at: width).map { ink(.strong, $0) }
-        return (heading + above + blocks + below).joined(separator: "\n")
+        let below = (words.advice + words.notes).flatMap { $0.wrapped(at: room) }
+        let heading = words.heading(width: room).wrapped(at: room).map { ink(.strong, $0) }
+        let needs = results.judgements.map { $0.lines(width: width) }
+        return (heading + above.map { ink(.wrong, $0) } + blocks + below + needs).joined(separator: "\n")
     }
 
-    private func table(of rows: [RowReport]) -> [String] {
+    /// Those that have room.
+    private func columns(of rows: [RowReport], width: Int?, isWide: Bool) -> TextColumns {
         let base = rows.nameOfBase
-        let hops = report.results.options.delivery != HandlerPlace.inline.rawValue
+        let hops = results.options.delivery != HandlerPlace.inline.rawValue
         var columns = isWide ? RowColumn.all(comparedWith: base, hops: hops) : RowColumn.first(comparedWith: base)
         if rows.count == 1 { columns.removeLast() }
-        var layout = Self.layout(of: rows, columns)
+        var layout: TextColumns {
+            TextColumns([""] + columns.map(\.title), rows.map { row in [row.key.row] + columns.map { $0.text(row) } })
+        }
         // Without these, in this order, if there is no room.
         for title in ["CPU", "drift ppm", "missed", "p99 (range)"] where !isWide && layout.width > width ?? 80 {
             columns.removeAll { $0.title == title }
-            layout = Self.layout(of: rows, columns)
         }
-        return layout.blocks(width: width)
-            .flatMap { block in
-                [block.titles]
-                    + zip(rows, block.rows)
-                    .flatMap { row, lines in
-                        lines.map { line in
-                            row.row.problem != nil
-                                ? ink(.wrong, line) : row.key.kind == .backend ? line : ink(.faint, line)
-                        }
-                    }
-            }
+        return layout
     }
+}
 
-    private static func layout(of rows: [RowReport], _ columns: [RowColumn]) -> TextColumns {
-        TextColumns([""] + columns.map(\.title), rows.map { row in [row.key.row] + columns.map { $0.text(row) } })
-    }
-
-    private func ink(_ ink: Ink, _ text: String) -> String { inColour ? ink.on(text) : text }
+extension RowReport {
+    fileprivate var ink: Ink? { row.problem != nil ? .wrong : key.kind == .backend ? nil : .faint }
 }
 
 /// Several results side by side: the same figure of each stands together.
-package struct SideBySide: CustomStringConvertible {
-    private let reports: [(name: String, report: Report)]
-    private let width: Int?
-
+extension Report {
     /// At least two, with the names of their files. If a terminal with so many columns has no room for all figures,
-    /// they stand in blocks below each other; without a width, for a file, each row has one line.
-    package init(_ reports: [(name: String, report: Report)], width: Int? = nil) {
-        (self.reports, self.width) = (reports, width)
-    }
-
-    /// The whole text, without a line end at its end.
-    package var description: String {
+    /// they stand in blocks below each other; without a width, for a file, each row has one line. There is no line end
+    /// at the end.
+    package static func sideBySide(_ reports: [(name: String, report: Report)], width: Int? = nil) -> String {
         let headings = reports.enumerated()
             .flatMap { number, one in
                 let words = Words(one.report)
-                let more: [String?] = [
-                    words.state, words.missing.isEmpty ? nil : "PARTIAL: \(words.missing.joined(separator: "; "))",
-                ]
-                let needs: [String] = one.report.results.judgements.map(\.title)
-                let title = String.labelled(
-                    "\(number + 1)  ",
-                    "\(one.name.inOneLine): \(words.heading())",
-                    width: width
-                )
-                return title + (more.compactMap(\.self) + needs).flatMap { String.labelled("   ", $0, width: width) }
+                let more = [words.state, words.partial].compactMap(\.self) + one.report.results.judgements.map(\.title)
+                let title = "\(one.name.inOneLine): \(words.heading())"
+                return String.labelled("\(number + 1)  ", title, width: width)
+                    + more.flatMap { String.labelled("   ", $0, width: width) }
             }
-        let keys = reports.flatMap { $0.report.rows.map(\.key) }
-            .reduce(into: [RowKey]()) { if !$0.contains($1) { $0.append($1) } }
+        let keys = reports.flatMap { $0.report.rows.map(\.key) }.unique
         let columns = RowColumn.first(comparedWith: "").prefix(3)
         let titles = columns.flatMap { column in reports.indices.map { "\(column.title) \($0 + 1)" } }
         let cells = keys.map { key in
@@ -114,7 +86,7 @@ extension Judgement {
     var title: String { "need \(need): \(outcome.words)" }
 
     /// The need, and a line for each row; on a terminal with so many columns, wrapped.
-    package func lines(width: Int? = nil) -> String {
+    func lines(width: Int? = nil) -> String {
         let names = findings.map(\.name.count).max() ?? 0
         let rows = findings.flatMap { finding in
             let (word, row) = (finding.outcome.words, finding.name)
@@ -131,35 +103,21 @@ extension Judgement.Finding {
 }
 
 /// A diagnosis as a person reads it: one line for each finding, its advice below, and one line of summary.
-package struct DiagnosisTable: CustomStringConvertible {
-    private let diagnosis: Diagnosis
-    private let width: Int
-    private let inColour: Bool
-
-    /// A table for a terminal with so many columns, which may understand colour; without a width, for a file.
-    package init(_ diagnosis: Diagnosis, width: Int? = nil, inColour: Bool = false) {
-        self.diagnosis = diagnosis
-        self.width = width ?? 80
-        self.inColour = inColour
-    }
-
-    /// The whole text, without a line end at its end.
-    package var description: String {
+extension Diagnosis {
+    /// The whole text, without a line end at its end, for a terminal with so many columns, which may understand colour.
+    package func screen(width: Int = 80, inColour: Bool = false) -> String {
         let names = 2 + (MachineFinding.Level.allCases.map(\.rawValue.count).max() ?? 0)
-        let facts = names + 2 + (diagnosis.findings.map(\.name.count).max() ?? 0)
-        let findings: [String] = diagnosis.findings.flatMap { finding in
+        let facts = names + 2 + (findings.map(\.name.count).max() ?? 0)
+        let lines: [String] = findings.flatMap { finding in
             let level = finding.level.rawValue
             let label = level + spaces(names - level.count) + finding.name
             let found = String.labelled(label + spaces(facts - label.count), finding.found, width: width, below: names)
             let advice = finding.advice.map { String.labelled(spaces(names), $0, width: width) } ?? []
-            return [coloured(finding.level) + (found.first ?? "").dropFirst(level.count)] + found.dropFirst() + advice
+            // What limits precision stands out, and so does what differs.
+            let ink: Ink = [.limits, .differs].contains(finding.level) ? .strong : .faint
+            let word = inColour && finding.level != .good ? ink.on(level) : level
+            return [word + (found.first ?? "").dropFirst(level.count)] + found.dropFirst() + advice
         }
-        return (findings + diagnosis.summary.wrapped(at: width)).joined(separator: "\n")
-    }
-
-    /// What limits precision stands out, and so does what differs.
-    private func coloured(_ level: MachineFinding.Level) -> String {
-        let ink: Ink = [.limits, .differs].contains(level) ? .strong : .faint
-        return inColour && level != .good ? ink.on(level.rawValue) : level.rawValue
+        return (lines + summary.wrapped(at: width)).joined(separator: "\n")
     }
 }

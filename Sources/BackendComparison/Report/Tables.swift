@@ -3,22 +3,18 @@
 ///
 /// A need has a line without a row, and one for each row that it was held against. Their values are the exit codes, so
 /// that each value is a number.
-package struct CSVTable: CustomStringConvertible {
-    private let report: Report
-
-    package init(_ report: Report) { self.report = report }
-
-    package var description: String {
-        let lines = report.rows.flatMap { row in
+extension Report {
+    package var csv: String {
+        let lines = rows.flatMap { row in
             Figure.allCases.compactMap { figure in
-                figure(row)
+                row.figures[figure]
                     .map { known in
                         let ends = known.interval.map { ["\($0.lowerBound)", "\($0.upperBound)"] } ?? ["", ""]
                         return [row.key.row, row.key.load, figure.field, "\(known.value)"] + ends
                     }
             } + (row.worst.map { [[row.key.row, row.key.load, "max_ns", "\($0)", "", ""]] } ?? [])
         }
-        let needs = report.results.judgements.flatMap { judgement -> [[String]] in
+        let needs = results.judgements.flatMap { judgement -> [[String]] in
             func line(_ row: String, _ load: String, _ outcome: Judgement.Outcome) -> [String] {
                 [row, load, "need \(judgement.need)", "\(outcome.exitCode)", "", ""]
             }
@@ -31,23 +27,19 @@ package struct CSVTable: CustomStringConvertible {
 }
 
 /// The results as GitHub's Markdown: what was measured, the table, what follows, and the needs.
-package struct MarkdownTable: CustomStringConvertible {
-    private let report: Report
-
-    package init(_ report: Report) { self.report = report }
-
-    package var description: String {
-        let words = Words(report)
-        let columns = RowColumn.first(comparedWith: report.rows.nameOfBase)
+extension Report {
+    package var markdown: String {
+        let words = Words(self)
+        let columns = RowColumn.first(comparedWith: rows.nameOfBase)
         let titles = ["row"] + columns.map(\.title)
         let rule = titles.indices.map { $0 == 0 ? "---" : "---:" }
-        let cells = report.rows.map { row in ["\(row.key)"] + columns.map { $0.text(row) } }
+        let cells = rows.map { row in ["\(row.key)"] + columns.map { $0.text(row) } }
         let table = ([titles, rule] + cells)
             .map { line in "| \(line.map(\.escapedForMarkdown).joined(separator: " | ")) |" }
         let above =
             [words.heading()] + [words.state, words.partial].compactMap { $0.map { "**\($0.escapedForMarkdown)**" } }
         let below = (words.advice + words.notes).map { "- \($0.escapedForMarkdown)" }
-        let needs = report.results.judgements.flatMap { judgement in
+        let needs = results.judgements.flatMap { judgement in
             [
                 "**\(judgement.title.escapedForMarkdown)**",
                 judgement.findings.map { "- \($0.sentence.escapedForMarkdown)" }.joined(separator: "\n"),

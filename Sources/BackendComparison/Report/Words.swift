@@ -166,7 +166,7 @@ struct RowColumn {
     }
 
     private static func column(_ title: String, of figure: Figure) -> RowColumn {
-        RowColumn(title: title) { figure($0).map { figure.text($0) } ?? missing }
+        RowColumn(title: title) { $0.figures[figure].map { figure.text($0) } ?? missing }
     }
 
     private static func waited(_ row: RowReport) -> String {

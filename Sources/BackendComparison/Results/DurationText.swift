@@ -47,11 +47,6 @@ package enum DurationText {
 
     /// A number of nanoseconds for a sentence, exactly: `1.5 ms`, `90 µs`.
     static func spaced(nanoseconds: UInt64) -> String { Duration(wholeNanoseconds: nanoseconds).text }
-
-    /// The same as ``parse(_:)`` reads it: `1.5ms`, `90us`.
-    package static func format(nanoseconds: UInt64) -> String {
-        spaced(nanoseconds: nanoseconds).replacing(" ", with: "").replacing("µ", with: "u")
-    }
 }
 
 /// Periods in text: a length of time, or a rate in Hertz, as `60hz`.
@@ -63,12 +58,12 @@ package enum PeriodText {
             guard digits.allSatisfy({ $0 == "." || ($0.isASCII && $0.isNumber) }), digits.first?.isNumber == true,
                 let rate = Double(digits), rate.isFinite, rate >= 0.001, rate <= 1_000_000_000
             else {
-                throw Failure.invalid("write a rate of 0.001hz to 1000000000hz, as in 60hz")
+                throw .invalid("write a rate of 0.001hz to 1000000000hz, as in 60hz")
             }
             return .nanoseconds(Int64((1_000_000_000 / rate).rounded()))
         }
         do throws(Failure) { return try DurationText.parse(text) } catch {
-            throw Failure.invalid("\(error); or a rate, as in 60hz")
+            throw .invalid("\(error); or a rate, as in 60hz")
         }
     }
 }

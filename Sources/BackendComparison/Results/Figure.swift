@@ -39,20 +39,6 @@ package enum Figure: String, CaseIterable, Sendable {
         }
     }
 
-    func callAsFunction(_ row: RowReport) -> Estimate? {
-        switch self {
-        case .p50: row.p50
-        case .p90: row.p90
-        case .p99: row.p99
-        case .p999: row.p999
-        case .missed: row.missed
-        case .drift: row.drift
-        case .cpu: row.cpu
-        case .wakeUps: row.wakeUps
-        case .switches: row.switches
-        }
-    }
-
     /// A value with its unit, for people.
     func text(_ value: Double) -> String {
         switch unit {

@@ -1,22 +1,16 @@
 /// A need held against a report. A figure meets a bound only with its whole interval, and fails it only with its whole
 /// interval; otherwise the measurement is too short to say.
-package struct Judgement: Codable, Hashable, Sendable {
-    package enum Outcome: String, Codable, Comparable, Sendable {
+struct Judgement: Codable, Hashable, Sendable {
+    /// From the best to the worst.
+    enum Outcome: String, CaseIterable, Codable, Comparable, Sendable {
         case meets, undecided, fails
 
-        /// From the best to the worst.
-        private var rank: Int {
-            switch self {
-            case .meets: 0
-            case .undecided: 1
-            case .fails: 2
-            }
+        static func < (first: Outcome, second: Outcome) -> Bool {
+            first != second && allCases.first { [first, second].contains($0) } == first
         }
 
-        package static func < (first: Outcome, second: Outcome) -> Bool { first.rank < second.rank }
-
         /// The exit code of the command.
-        package var exitCode: Int32 {
+        var exitCode: Int32 {
             switch self {
             case .meets: 0
             case .fails: 1
@@ -43,10 +37,6 @@ package struct Judgement: Codable, Hashable, Sendable {
 
         /// The row's name in needs, as `timerfd@cpu:2`.
         var name: String { RowKey.name(row, under: load) }
-
-        init(row: String, load: String, outcome: Outcome, reason: String) {
-            (self.row, self.load, self.outcome, self.reason) = (row, load, outcome, reason)
-        }
     }
 
     /// The need's text.
@@ -54,15 +44,10 @@ package struct Judgement: Codable, Hashable, Sendable {
     let findings: [Finding]
     /// Conditions without a row are met if one backend meets them all, under every load. Those with a row must be met
     /// by that row.
-    package let outcome: Outcome
+    let outcome: Outcome
 
     private enum CodingKeys: String, CodingKey {
         case need, outcome
         case findings = "rows"
-    }
-
-    /// A judgement that was made before.
-    init(need: String, findings: [Finding], outcome: Outcome) {
-        (self.need, self.findings, self.outcome) = (need, findings, outcome)
     }
 }

@@ -4,7 +4,7 @@ internal import Foundation
 extension Judgement {
     /// Holds a need against a measurement, and against those of the files that it names. Throws `Failure` if it cannot
     /// be applied: it must not pass for one that is met.
-    package init(_ need: Need, of report: Report, earlier: [String: Report] = [:]) throws(Failure) {
+    init(_ need: Need, of report: Report, earlier: [String: Report] = [:]) throws(Failure) {
         try need.check(for: report.results.rows.map(\.key), earlier: earlier)
         let (named, free) = (need.clauses.filter { $0.row != nil }, need.clauses.filter { $0.row == nil })
         var findings: [Finding] = []
@@ -88,10 +88,9 @@ extension Judgement {
     }
 
     private static func hold(_ figure: Figure, of row: RowReport, _ bound: Double, isUpper: Bool) -> (Outcome, String) {
+        guard let known = row.figures[figure] else { return (.undecided, missing(figure, of: row)) }
         // A drift to either side is a drift.
-        guard let estimate = figure == .drift ? figure(row)?.magnitude : figure(row) else {
-            return (.undecided, missing(figure, of: row))
-        }
+        let estimate = figure == .drift ? known.magnitude : known
         let text = "\(figure.rawValue) \(figure.text(estimate))"
         guard let interval = estimate.interval else { return (.undecided, text + rangeTime(figure, of: [row])) }
         if isUpper ? interval.upperBound < bound : interval.lowerBound > bound { return (.meets, text) }
@@ -153,35 +152,33 @@ extension Need {
     /// Checks that the need can be applied to some rows.
     ///
     /// - Throws: `Failure` if a row that it names is not measured, or a file lacks a row.
-    package func check(for keys: [RowKey], earlier: [String: Report]) throws(Failure) {
+    func check(for keys: [RowKey], earlier: [String: Report]) throws(Failure) {
         let names = keys.map(\.description).joined(separator: ", ")
         for clause in clauses {
             let concerned = keys.filter { clause.row == nil ? $0.kind == .backend : clause.concerns($0) }
             guard !concerned.isEmpty else {
-                throw Failure.invalid("\(self): no measured row is \(clause.row ?? "a backend"); the rows are \(names)")
+                throw .invalid("\(self): no measured row is \(clause.row ?? "a backend"); the rows are \(names)")
             }
             guard case .later(_, _, let rival) = clause.condition else { continue }
             switch rival {
             case .row(let name):
                 guard let other = keys.first(where: { $0.row == name }) else {
-                    throw Failure.invalid("\(self): no measured row is \(name); the rows are \(names)")
+                    throw .invalid("\(self): no measured row is \(name); the rows are \(names)")
                 }
                 guard other.kind != .relative else {
-                    throw Failure.invalid("\(self): \(name) keeps no grid, so nothing is later or earlier than it")
+                    throw .invalid("\(self): \(name) keeps no grid, so nothing is later or earlier than it")
                 }
                 guard !concerned.contains(where: { $0.row == name }) else {
-                    throw Failure.invalid("\(self): a row cannot be later than itself")
+                    throw .invalid("\(self): a row cannot be later than itself")
                 }
             case .file(let path):
                 for key in concerned {
                     let bare = RowKey(RowKey.bare, .bare, load: key.load)
                     guard key != bare, keys.contains(bare) else {
-                        throw Failure.invalid(
-                            "\(self): two runs are compared relative to the row bare: measure it, too"
-                        )
+                        throw .invalid("\(self): two runs are compared relative to the row bare: measure it, too")
                     }
                     for needed in [key, bare] where earlier[path]?.row(needed.row, load: needed.load) == nil {
-                        throw Failure.invalid("\(self): \(path) has no \(needed)")
+                        throw .invalid("\(self): \(path) has no \(needed)")
                     }
                 }
             }

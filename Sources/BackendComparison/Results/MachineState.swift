@@ -12,10 +12,6 @@ struct MachineState: Codable, Hashable, Sendable {
     /// How often the quota of a control group stopped the process; nil without a quota.
     var quota: QuotaStops?
 
-    init(others: Double? = nil, waiting: Double? = nil, stolen: Double? = nil, loadAverage: Double? = nil) {
-        (self.others, self.waiting, self.stolen, self.loadAverage) = (others, waiting, stolen, loadAverage)
-    }
-
     private enum CodingKeys: String, CodingKey {
         case others = "others_percent"
         case waiting = "waiting_percent"
@@ -103,13 +99,8 @@ struct MachineState: Codable, Hashable, Sendable {
 
 /// What the machine did in one lap, in percent; nil if the kernel does not show it.
 struct Lap: Hashable, Sendable {
-    let waiting: Double?
-    let stolen: Double?
-
-    init(waiting: Double? = nil, stolen: Double? = nil) {
-        self.waiting = waiting
-        self.stolen = stolen
-    }
+    var waiting: Double?
+    var stolen: Double?
 
     /// Whether the machine disturbed the lap. The rule looks at the machine and not at the ticks, and leaves out the
     /// turns of all rows alike: so no row can look better by it.
@@ -145,10 +136,6 @@ struct QuotaStops: Codable, Hashable, Sendable {
     let stops: UInt64
     /// The time for which it was stopped, in percent. The kernel adds up all processors: at most 100 counts.
     let share: Double
-
-    init(limit: Double, periods: UInt64, stops: UInt64, share: Double) {
-        (self.limit, self.periods, self.stops, self.share) = (limit, periods, stops, share)
-    }
 
     private enum CodingKeys: String, CodingKey {
         case limit = "quota"
@@ -236,10 +223,5 @@ struct Host: Codable, Hashable, Sendable {
         case usableProcessors = "usable_processors"
         case cpuQuota = "cpu_quota"
         case clockRead = "clock_read_ns"
-    }
-
-    init(system: String, kernel: String, machine: String, cpu: String?, processors: Int, build: Build) {
-        (self.system, self.kernel, self.machine) = (system, kernel, machine)
-        (self.cpu, self.processors, self.build) = (cpu, processors, build)
     }
 }

@@ -1,8 +1,8 @@
 /// Names one line of the results: a row under a load.
-package struct RowKey: Hashable, Sendable, CustomStringConvertible {
+struct RowKey: Hashable, Sendable, CustomStringConvertible {
     /// A backend of the library, the same work written without it, a loop that sleeps for its period and so keeps no
     /// grid, or a bare loop of system calls.
-    package enum Kind: String, Codable, Sendable { case backend, peer, relative, bare }
+    enum Kind: String, Codable, Sendable { case backend, peer, relative, bare }
 
     /// The row's name, as `timerfd`. The second of two equal rows is `timerfd#2`.
     let row: String
@@ -18,7 +18,7 @@ package struct RowKey: Hashable, Sendable, CustomStringConvertible {
     var promises: Bool { kind == .backend || kind == .bare }
 
     /// The name in needs and messages: `timerfd@cpu:2`, or `timerfd` for an idle load.
-    package var description: String { Self.name(row, under: load) }
+    var description: String { Self.name(row, under: load) }
 
     /// The name of a row under a load.
     static func name(_ row: String, under load: String) -> String { load == idle ? row : "\(row)@\(load)" }
@@ -32,8 +32,8 @@ package struct RowKey: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// One row as it was measured.
-package struct MeasuredRow: Hashable, Sendable {
-    package var key: RowKey
+struct MeasuredRow: Hashable, Sendable {
+    let key: RowKey
     /// One for each lap, in their order.
     var turns: [Turn] = []
     /// From the row's long stretch; nil if there was none, or if it was too short.
@@ -49,7 +49,7 @@ package struct MeasuredRow: Hashable, Sendable {
     /// The first broken promise of the library, in one line; nil if there is none. A peer promises nothing.
     var problem: String?
     /// Why the row was given up, in one line; nil if it was not.
-    package var failure: String?
+    var failure: String?
     /// The causes of the late ticks; nil if the plan did not ask for them.
     var late: LateTicks?
     /// How the budget limited the row's spinning; nil for a row that does not spin.
@@ -116,11 +116,6 @@ struct SpinCuts: Codable, Hashable, Sendable {
     private(set) var cuts: UInt64
     /// Why the row did not spin at all; nil if it may spin.
     private(set) var obstacle: String?
-
-    init(cuts: UInt64, obstacle: String? = nil) {
-        self.cuts = cuts
-        self.obstacle = obstacle
-    }
 
     mutating func add(_ later: SpinCuts) {
         cuts += later.cuts

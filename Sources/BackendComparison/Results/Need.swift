@@ -47,7 +47,7 @@ extension Need {
         for words in parts { clauses.append(try clause(words)) }
         let description = parts.map { $0.joined(separator: " ") }.joined(separator: ", ")
         // It stands in every form of the results.
-        guard description.isOneLine else { throw Failure.invalid("a need is a plain line of text") }
+        guard description.isOneLine else { throw .invalid("a need is a plain line of text") }
         return Need(description: description, clauses: clauses)
     }
 
@@ -81,7 +81,7 @@ extension Need {
             }
         }
         endWord()
-        guard mark == nil else { throw Failure.invalid("a quotation mark in the need is not closed") }
+        guard mark == nil else { throw .invalid("a quotation mark in the need is not closed") }
         return parts
     }
 
@@ -98,9 +98,9 @@ extension Need {
     private static func clause(_ words: [String]) throws(Failure) -> Clause {
         if words.contains("later") || words.contains("than") { return try comparison(words) }
         let text = words.joined()
-        guard let sign = text.firstIndex(where: { $0 == ">" || $0 == "<" }) else { throw Failure.invalid(forms) }
+        guard let sign = text.firstIndex(where: { $0 == ">" || $0 == "<" }) else { throw .invalid(forms) }
         let (left, right) = (String(text[..<sign]), String(text[text.index(after: sign)...]))
-        guard !right.hasPrefix("=") else { throw Failure.invalid("write < or >: no figure is exactly its bound") }
+        guard !right.hasPrefix("=") else { throw .invalid("write < or >: no figure is exactly its bound") }
         let (row, figure) = try subject(left)
         let bound = try bound(right, of: figure)
         return Clause(row: row, condition: text[sign] == "<" ? .below(figure, bound) : .above(figure, bound))
@@ -108,18 +108,18 @@ extension Need {
 
     /// Reads `timerfd.p50 later 5% than dispatch`.
     private static func comparison(_ words: [String]) throws(Failure) -> Clause {
-        guard words.count == 5, words[1] == "later", words[3] == "than" else { throw Failure.invalid(forms) }
+        guard words.count == 5, words[1] == "later", words[3] == "than" else { throw .invalid(forms) }
         let (row, figure) = try subject(words[0])
         let file = file(words[4])
         guard let row, figure == .p50 || (figure == .p99 && file == nil) else {
-            throw Failure.invalid(
+            throw .invalid(
                 file != nil
                     ? "two runs are compared by p50, as in 'timerfd.p50 later 20% than before.json'"
                     : "rows are compared by p50 and p99, as in 'timerfd.p50 later 5% than dispatch'"
             )
         }
         guard let percent = number(words[2], unit: "%") else {
-            throw Failure.invalid("write a share as in 5%, not \(words[2])")
+            throw .invalid("write a share as in 5%, not \(words[2])")
         }
         let rival = file.map { Rival.file($0) } ?? .row(words[4])
         return Clause(row: row, condition: .later(figure, percent / 100, than: rival))
@@ -133,11 +133,9 @@ extension Need {
             if !row.isEmpty { return (row, figure) }
         }
         if text.hasSuffix("max") || text.hasSuffix("worst") {
-            throw Failure.invalid(
-                "a need cannot be about the worst lateness, which one stall decides: take p99 or p99.9"
-            )
+            throw .invalid("a need cannot be about the worst lateness, which one stall decides: take p99 or p99.9")
         }
-        throw Failure.invalid("the figures are \(Figure.allCases.map(\.rawValue).joined(separator: ", "))")
+        throw .invalid("the figures are \(Figure.allCases.map(\.rawValue).joined(separator: ", "))")
     }
 
     private static func bound(_ text: String, of figure: Figure) throws(Failure) -> Double {
@@ -148,7 +146,7 @@ extension Need {
             case .percent: (number(text, unit: "%"), "5%")
             case .perTick: (number(text, unit: ""), "1.5")
             }
-        guard let value else { throw Failure.invalid("write the bound of \(figure.rawValue) as in \(example)") }
+        guard let value else { throw .invalid("write the bound of \(figure.rawValue) as in \(example)") }
         return value
     }
 

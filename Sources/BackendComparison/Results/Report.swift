@@ -2,9 +2,9 @@ internal import Foundation
 
 /// What results mean: the figures of each row, and how it compares with its base.
 package struct Report: Sendable {
-    package private(set) var results: Results
+    private(set) var results: Results
     /// One for each measured row, in the order of the table.
-    package let rows: [RowReport]
+    let rows: [RowReport]
 
     package init(_ results: Results) {
         self.results = results
@@ -18,11 +18,21 @@ package struct Report: Sendable {
     }
 
     /// The same report with other judgements.
-    package func judged(_ judgements: [Judgement]) -> Report {
+    func judged(_ judgements: [Judgement]) -> Report {
         var report = self
         report.results.judgements = judgements
         return report
     }
+
+    /// The same report, held against other needs, and the files that they name. Throws `Failure` if that is impossible.
+    package func judged(by needs: [Need], earlier: [String: Report]) throws(Failure) -> Report {
+        var judgements: [Judgement] = []
+        for need in needs { judgements.append(try Judgement(need, of: self, earlier: earlier)) }
+        return judged(judgements)
+    }
+
+    /// The exit code for the worst judgement.
+    package var exitCode: Int32 { results.judgements.map(\.outcome).max()?.exitCode ?? 0 }
 
     /// A row by its name and load; nil if it was not measured.
     func row(_ name: String, load: String) -> RowReport? {
@@ -30,7 +40,16 @@ package struct Report: Sendable {
     }
 
     /// The loads in the order of the rows.
-    var loads: [String] { rows.map(\.key.load).reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
+    var loads: [String] { rows.map(\.key.load).unique }
+
+    /// Whether nothing was measured.
+    package var isEmpty: Bool { rows.isEmpty }
+
+    /// Why the first of the rows that were given up was it; nil if none was.
+    package var failure: Failure? {
+        let failures = results.rows.lazy.compactMap { row in row.failure.map { "\(row.key) failed: \($0)" } }
+        return failures.first.map { Failure.failed($0) }
+    }
 
     /// Every broken promise of the library, one line each.
     package var problems: [String] { rows.compactMap { row in row.row.problem.map { "\(row.key): \($0)" } } }
@@ -38,23 +57,24 @@ package struct Report: Sendable {
 
 /// The figures of one row. A figure that takes more deadlines than the row has is nil. A row that keeps no grid has
 /// neither percentiles nor missed deadlines, since they depend on how long one looks: it has its drift, and its price.
-package struct RowReport: Sendable {
+struct RowReport: Sendable {
     let row: MeasuredRow
+    let figures: [Figure: Estimate]
     /// Nanoseconds within which half of the deadlines were served. It is the one that ``p50Ratio`` is about: the base's
     /// middle lap, times that ratio.
-    let p50: Estimate?
-    let p90: Estimate?
-    let p99: Estimate?
-    let p999: Estimate?
+    var p50: Estimate? { figures[.p50] }
+    var p90: Estimate? { figures[.p90] }
+    var p99: Estimate? { figures[.p99] }
+    var p999: Estimate? { figures[.p999] }
     /// The greatest lateness, in nanoseconds.
     let worst: Double?
     /// Percent of the deadlines.
-    let missed: Estimate?
+    var missed: Estimate? { figures[.missed] }
     /// Percent of one processor.
-    let cpu: Estimate?
+    var cpu: Estimate? { figures[.cpu] }
     /// Per tick.
-    let wakeUps: Estimate?
-    let switches: Estimate?
+    var wakeUps: Estimate? { figures[.wakeUps] }
+    var switches: Estimate? { figures[.switches] }
     /// Percent of the time in which the row's threads waited for a processor; nil if the kernel does not show it.
     let runDelay: Double?
     /// The row that this one is compared with; nil for the base itself.
@@ -70,7 +90,7 @@ package struct RowReport: Sendable {
     let bareRatio: Ratio?
 
     var key: RowKey { row.key }
-    var drift: Estimate? { row.drift?.estimate }
+    var drift: Estimate? { figures[.drift] }
     /// Whether the row keeps no grid, and was seen to become later and later.
     var runsAway: Bool { key.kind == .relative && drift?.interval.map { $0.lowerBound > 0 } ?? false }
     var deadlines: UInt64 { row.turns.reduce(0) { $0 + $1.lateness.count } }
@@ -84,10 +104,6 @@ package struct RowReport: Sendable {
         self.row = row
         self.base = base?.row.key
         let keepsGrid = row.key.kind != .relative
-        missed = keepsGrid ? rounds.missed : nil
-        cpu = rounds.cpu
-        wakeUps = rounds.wakeUps
-        switches = rounds.switches
         let delays = row.turns.compactMap { turn in turn.runDelay.map { (Double($0), Double(turn.elapsed)) } }
         runDelay = delays.isEmpty ? nil : 100 * delays.reduce(0) { $0 + $1.0 } / delays.reduce(0) { $0 + $1.1 }
         let base = keepsGrid ? base : nil
@@ -112,13 +128,17 @@ package struct RowReport: Sendable {
             let value = product ?? own.value
             return Estimate(value, own.interval.map { min($0.lowerBound, value)...max($0.upperBound, value) })
         }
-        self.p50 = p50
         // The other percentiles are of the pooled deadlines, in buckets, and may lie a little below the middle.
         func percentile(_ percent: Double) -> Estimate? { keepsGrid ? rounds.percentile(percent) : nil }
-        p90 = percentile(90)?.atLeast(p50)
+        let p90 = percentile(90)?.atLeast(p50)
         let p99 = percentile(99)?.atLeast(p90 ?? p50)
-        self.p99 = p99
-        p999 = percentile(99.9)?.atLeast(p99 ?? p90 ?? p50)
+        let p999 = percentile(99.9)?.atLeast(p99 ?? p90 ?? p50)
+        let known =
+            [
+                .p50: p50, .p90: p90, .p99: p99, .p999: p999, .missed: keepsGrid ? rounds.missed : nil,
+                .drift: row.drift?.estimate, .cpu: rounds.cpu, .wakeUps: rounds.wakeUps, .switches: rounds.switches,
+            ] as [Figure: Estimate?]
+        figures = known.compactMapValues(\.self)
         difference = Self.difference(p50, ratio, of: middle)
         tailDifference = Self.difference(p99, tailRatio, of: shared?.base.percentile(99))
         worst = keepsGrid ? Estimate(row.lateness.percentile(100)).atLeast(p999 ?? p99 ?? p90 ?? p50).value : nil
@@ -162,6 +182,11 @@ extension Results {
         // A file may lack what the machine did.
         return counting.count < row.turns.count ? row.turns.map { _ in true } : counting
     }
+}
+
+extension Sequence where Element: Equatable {
+    /// The elements without repetitions.
+    var unique: [Element] { reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
 }
 
 extension Turn {

@@ -9,11 +9,11 @@ package struct Results: Hashable, Sendable {
     /// What was measured otherwise than asked, one sentence each without its full stop.
     var remarks: [String] = []
     /// In the order of the table.
-    package var rows: [MeasuredRow]
+    var rows: [MeasuredRow]
     /// Whether the measurement was stopped before its end.
     var isStopped = false
     /// What was needed of the rows, and whether they give it, as it was judged after the measurement.
-    package var judgements: [Judgement] = []
+    var judgements: [Judgement] = []
 
     init(host: Host, origin: Origin, options: Options, rows: [MeasuredRow]) {
         (self.host, self.origin, self.options, self.rows) = (host, origin, options, rows)
@@ -51,10 +51,6 @@ struct Origin: Codable, Hashable, Sendable {
     let seconds: Double
     /// The version of compare-backends.
     let version: String
-
-    init(date: String, seconds: Double, version: String) {
-        (self.date, self.seconds, self.version) = (date, seconds, version)
-    }
 }
 
 /// What was asked for. Only results of equal questions can be compared.
@@ -77,11 +73,6 @@ struct Options: Codable, Hashable, Sendable {
     var why: UInt64?
     /// What was asked of the threads, as on the command line: `fifo:80 cpu:1`; nil for nothing.
     var thread: String?
-
-    init(period: UInt64, turn: UInt64) {
-        self.period = period
-        self.turn = turn
-    }
 
     private enum CodingKeys: String, CodingKey {
         case period = "period_ns"

@@ -174,9 +174,7 @@ enum TextsCheck {
         survives(text, DurationText.parse) { length in
             precondition(length >= .zero, "a length has no sign")
             let (seconds, attoseconds) = length.components
-            return DurationText.format(
-                nanoseconds: UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds) / 1_000_000_000
-            )
+            return "\(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)ns"
         }
         survives(text, Load.parse, \.name)
         survives(text, ThreadWishes.parse) { $0.text ?? "" }
@@ -223,16 +221,16 @@ enum ResultsCheck {
         } catch {
             preconditionFailure("what was read cannot be written and read again: \(error)")
         }
-        for isWide in [false, true] { _ = Screen(report, isWide: isWide, inColour: true).description }
-        _ = SideBySide([("a", report), ("b", report)]).description
-        _ = CSVTable(report).description + MarkdownTable(report).description
-        precondition(Page(report).html.hasSuffix("</html>"), "what was read becomes a page")
+        for isWide in [false, true] { _ = report.screen(isWide: isWide, inColour: true) }
+        _ = Report.sideBySide([("a", report), ("b", report)])
+        _ = report.csv + report.markdown
+        precondition(report.page.hasSuffix("</html>"), "what was read becomes a page")
         for text in [
             "p99 < 1ms, cpu < 5%", "timerfd.drift < 50ppm", "timerfd.p50 later 5% than hybrid",
             "timerfd.p50 later 5% than a.json",
         ] {
             guard let need = try? Need.parse(text) else { preconditionFailure("\(text) is a need") }
-            _ = try? Judgement(need, of: report, earlier: ["a.json": report])
+            _ = try? report.judged(by: [need], earlier: ["a.json": report])
         }
     }
 }
