@@ -223,7 +223,7 @@ import Testing
 
 /// Threads that the system does not schedule alike.
 @Suite struct PolicyRemarkTests {
-    private func remarks(_ policies: [String: SchedulingPolicy], wishes: String? = nil) throws -> [String] {
+    private func remarks(_ policies: [String: String], wishes: String? = nil) throws -> [String] {
         let host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .release)
         var request = MeasurementPlan.Request(rows: try NamedRow.parse("timerfd,dispatch,task-sleep,bare"))
         if let wishes { request.wishes = try ThreadWishes.parse(wishes) }
@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test func rowsWhoseThreadsHaveAnotherPolicyAreNamed() throws {
-        let (ours, theirs) = (SchedulingPolicy(number: 0, priority: 0), SchedulingPolicy(number: 1, priority: 80))
+        let (ours, theirs) = ("ordinary", "fifo:80")
         let mixed = ["timerfd": ours, "dispatch": theirs, "task-sleep": theirs, "bare": ours]
         let words = "the rows' threads have different policies, which the table compares: "
         #expect(try remarks(mixed) == [words + "fifo:80 for dispatch and task-sleep; ordinary for timerfd and bare"])

@@ -173,7 +173,12 @@ import Testing
     @Test func itIsNeitherABaseNorEarlier() {
         #expect(Self.report.results.base(of: RowKey("sleep-for", .relative)) == RowKey("timerfd", .backend))
         let alone = Synthetic.report(of: [Self.runaway, Synthetic.row("dispatch", lateness: 40_000)])
-        #expect(alone.rows.map { $0.base?.row } == ["dispatch", nil])
+        #expect(alone.rows.map { $0.base?.row } == [nil, nil] && alone.rows.nameOfBase == "dispatch")
+        // A row that failed at once is no base either.
+        var failed = MeasuredRow(RowKey("timerfd", .backend))
+        failed.failure = "no thread"
+        let rest = Synthetic.report(of: [failed, Synthetic.row("dispatch", lateness: 40_000), Synthetic.rows[4]])
+        #expect(rest.rows.map { $0.base?.row } == [nil, "dispatch"])
         #expect(Advice(Self.report).sentences.filter { $0.contains("sleep-for") }.count == 1)
         // A period that no row with a grid serves is too short, whatever this one does.
         var late = Synthetic.results(
@@ -198,8 +203,11 @@ import Testing
                         + "minute: \(words)"
                 ]
         )
-        // A stretch that is too short to tell.
-        #expect(Advice(Synthetic.report(of: [Synthetic.runaway(noise: 70_000)])).sentences.isEmpty)
+        // No sleep ends early, however little is known. But a stretch may be too short to tell.
+        #expect(Advice(Synthetic.report(of: [Synthetic.runaway(noise: 70_000)])).sentences.count == 1)
+        var short = Self.runaway
+        short.drift = nil
+        #expect(Advice(Synthetic.report(of: [short])).sentences.isEmpty)
     }
 
     @Test(

@@ -24,7 +24,8 @@ struct TaskSleepTests {
         )
         let row = measurement.rows[0]
         #expect(row.key == RowKey("sleep-for", .relative) && row.failure == nil && row.problem == nil)
-        #expect(latenesses.count == 50 && latenesses == Set(latenesses).sorted() && latenesses[0] > 0)
+        // A turn ends with its time, and not with the fiftieth sleep.
+        #expect(!latenesses.isEmpty && latenesses == Set(latenesses).sorted() && latenesses[0] > 0)
     }
 
     /// The turn would last a minute.

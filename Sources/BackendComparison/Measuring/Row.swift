@@ -44,11 +44,11 @@ package struct NamedRow: Hashable, Sendable {
         TimerService.Backend.allCases.map { NamedRow(.backend($0)) }
         + TaskSleep.Form.allCases.map { NamedRow(.taskSleep($0)) } + Bare.allCases.map { NamedRow(.bare($0)) }
 
-    /// The names of all rows that one kind has, as the help lists them.
-    package static let (backends, peers, bareLoops) = (names(.backend), names(.peer), names(.bare))
+    /// The names of all rows, as the help lists them.
+    package static let (backends, peers, bareLoops) = (names(.backend), names(.peer, .relative), names(.bare))
 
-    private static func names(_ kind: RowKey.Kind) -> String {
-        all.filter { $0.kind == kind }.map(\.name).joined(separator: ", ")
+    private static func names(_ kinds: RowKey.Kind...) -> String {
+        all.filter { kinds.contains($0.kind) }.map(\.name).joined(separator: ", ")
     }
 
     /// Reads names with commas between them. A row that is named twice is compared with itself.

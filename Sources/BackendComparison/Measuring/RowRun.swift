@@ -22,7 +22,9 @@ struct RowRun {
         let service = try planned.startService(in: request)
         defer { service?.shutdown() }
         let spin = planned.row.mechanism == .backend(.hybrid) ? request.wishes.longestSpin.wholeNanoseconds : 0
-        let lateWatch = request.why.map { LateWatch(threshold: $0.wholeNanoseconds, spin: spin) }
+        // What makes a row without a grid late is the row itself.
+        let why = planned.key.kind == .relative ? nil : request.why
+        let lateWatch = why.map { LateWatch(threshold: $0.wholeNanoseconds, spin: spin) }
         let timers = UInt64(request.timers)
         // The first tick, too, comes after a whole period.
         let lead = max(Self.preparation(goal: goal, timers: timers) + planned.load.lead, request.period)
@@ -76,6 +78,8 @@ struct RowRun {
         while true {
             let progress = probes.map(\.progress)
             if progress.allSatisfy(\.isComplete) { return true }
+            // A row without a grid serves its deadlines ever later.
+            if planned.key.kind == .relative, end.clock.now >= end { return true }
             if let error = ticking.failure { throw .failed("\(error)") }
             try patience.check(ticks: progress.reduce(0) { $0 + $1.ticks })
             if !watch() { return false }

@@ -133,11 +133,11 @@ extension TurnRecord {
 
     private func recording(at now: TimerInstant, _ record: (inout Recording) -> Void) -> Bool {
         if watch != nil { isAtWork.store(true, ordering: .relaxed) }
-        let (more, lateness, isFirst) = withRecording { recording in
+        let (more, lateness) = withRecording { recording in
             record(&recording)
-            return (!recording.isComplete, recording.samples.last?.lateness, recording.ticks == 1)
+            if recording.ticks == 1 { firstPolicy.withLock { $0 = SchedulingPolicy.ofCallingThread } }
+            return (!recording.isComplete, recording.samples.last?.lateness)
         }
-        if isFirst { firstPolicy.withLock { $0 = SchedulingPolicy.ofCallingThread } }
         if let watch {
             if let lateness { watch.note(lateness: lateness, at: now.nanoseconds) }
             isAtWork.store(false, ordering: .releasing)

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// Results as a JSON file. `Documentation/results.schema.json` describes its form.
+/// Results as a JSON file. `Documentation/results.md` has its keys.
 package enum JSONFile {
     /// The version of the form. It grows if a part of the form changes its meaning or goes.
     static let schema = 5
@@ -138,7 +138,9 @@ private struct Form: Codable {
     var results: Results {
         get throws(Failure) {
             let (waiting, stolen) = (laps["waiting_percent"] ?? [], laps["stolen_percent"] ?? [])
-            guard waiting.count == stolen.count else { throw .invalid("is damaged: the columns of its laps do not fit") }
+            guard waiting.count == stolen.count else {
+                throw .invalid("is damaged: the columns of its laps do not fit")
+            }
             var measured: [MeasuredRow] = []
             for row in rows { measured.append(try row.measured) }
             var results = Results(host: host, origin: origin, options: options, rows: measured)

@@ -29,7 +29,7 @@ extension Report {
         let base = rows.nameOfBase
         let hops = results.options.delivery != HandlerPlace.inline.rawValue
         var columns = isWide ? RowColumn.all(comparedWith: base, hops: hops) : RowColumn.first(comparedWith: base)
-        if rows.count == 1 { columns.removeLast() }
+        if rows.count == 1 || base.isEmpty { columns.removeLast() }
         var layout: TextColumns {
             TextColumns([""] + columns.map(\.title), rows.map { row in [row.key.row] + columns.map { $0.text(row) } })
         }
@@ -60,7 +60,7 @@ extension Report {
                     + more.flatMap { String.labelled("   ", $0, width: width) }
             }
         let keys = reports.flatMap { $0.report.rows.map(\.key) }.unique
-        let columns = RowColumn.first(comparedWith: "").prefix(3)
+        let columns = RowColumn.first(comparedWith: "").prefix(4)
         let titles = columns.flatMap { column in reports.indices.map { "\(column.title) \($0 + 1)" } }
         let cells = keys.map { key in
             ["\(key)"]

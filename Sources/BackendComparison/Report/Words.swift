@@ -63,7 +63,7 @@ struct Words: Sendable {
             return "\(laps == 1 ? "1 lap is" : "\(laps) laps are") too few for ranges and verdicts: measure longer "
                 + "(--time)."
         }
-        let isCompared = report.rows.contains { $0.base != nil }
+        let isCompared = report.rows.contains { $0.p50Ratio != nil }
         let machine = report.results.machine
         let sentences = [
             machine.isThrottled ? "Not very: these figures say more about the quota than about the timers." : nil,
@@ -196,7 +196,7 @@ struct RowColumn {
 
 extension [RowReport] {
     /// The name of the base in the title of the last column.
-    var nameOfBase: String { first { $0.base == nil }?.key.row ?? "" }
+    var nameOfBase: String { first { $0.base == nil && $0.key.kind != .relative }?.key.row ?? "" }
 }
 
 extension NumberText {

@@ -62,7 +62,9 @@ struct MeasuredRow: Hashable, Sendable {
     var lateness: SparseHistogram { SparseHistogram(sumOf: turns.map(\.lateness)) }
 
     /// When and why the row was given up; nil if it was not.
-    var failureText: String? { failure.map { "failed after \(turns.count) laps: \($0)" } }
+    var failureText: String? {
+        failure.map { "failed after \(turns.count == 1 ? "1 lap" : "\(turns.count) laps"): \($0)" }
+    }
 
     /// Why the row is no answer, in one line: its failure, and the broken promise; nil if nothing went wrong.
     var obstacle: String? {

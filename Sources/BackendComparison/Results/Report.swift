@@ -77,7 +77,7 @@ struct RowReport: Sendable {
     var switches: Estimate? { figures[.switches] }
     /// Percent of the time in which the row's threads waited for a processor; nil if the kernel does not show it.
     let runDelay: Double?
-    /// The row that this one is compared with; nil for the base itself.
+    /// The row that this one is compared with; nil for the base itself, and for a row without a grid.
     let base: RowKey?
     /// The lateness as a multiple of the base's: in the middle, lap by lap, and in the tail. Nil without a base.
     let p50Ratio: Ratio?
@@ -91,8 +91,8 @@ struct RowReport: Sendable {
 
     var key: RowKey { row.key }
     var drift: Estimate? { figures[.drift] }
-    /// Whether the row keeps no grid, and was seen to become later and later.
-    var runsAway: Bool { key.kind == .relative && drift?.interval.map { $0.lowerBound > 0 } ?? false }
+    /// Whether the row keeps no grid, and it is known how it becomes later and later: no sleep ends early.
+    var runsAway: Bool { key.kind == .relative && drift != nil }
     var deadlines: UInt64 { row.turns.reduce(0) { $0 + $1.lateness.count } }
 
     fileprivate init(
@@ -102,11 +102,11 @@ struct RowReport: Sendable {
         in results: Results
     ) {
         self.row = row
-        self.base = base?.row.key
         let keepsGrid = row.key.kind != .relative
         let delays = row.turns.compactMap { turn in turn.runDelay.map { (Double($0), Double(turn.elapsed)) } }
         runDelay = delays.isEmpty ? nil : 100 * delays.reduce(0) { $0 + $1.0 } / delays.reduce(0) { $0 + $1.1 }
         let base = keepsGrid ? base : nil
+        self.base = base?.row.key
         let ratio = base.flatMap { results.ratio(of: row, to: $0.row) }
         p50Ratio = ratio
         let shared = base.map { base in
@@ -159,9 +159,10 @@ struct RowReport: Sendable {
 
 extension Results {
     /// The row that another is compared with: the default backend's under the same load, or without it the first row
-    /// that keeps a grid. Nil for the base itself.
+    /// that was measured and keeps a grid. Nil for the base itself.
     func base(of key: RowKey) -> RowKey? {
-        let same = rows.map(\.key).filter { $0.load == key.load && $0.kind != .relative }
+        let measured = rows.filter { !$0.turns.isEmpty }.map(\.key)
+        let same = measured.filter { $0.load == key.load && $0.kind != .relative }
         let base = same.first { $0.row == RowKey.base } ?? same.first
         return base == key ? nil : base
     }
