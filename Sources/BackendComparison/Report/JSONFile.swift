@@ -118,9 +118,9 @@ private struct Form: Codable {
         state = words.state
         disturbance = words.disturbance
         confidence = words.confidence
-        missing = words.missing
-        advice = words.advice + words.notes
-        facts = words.facts
+        missing = results.missing
+        advice = words.sentences
+        facts = Fact.all(of: results)
         host = results.host
         origin = results.origin
         options = results.options
