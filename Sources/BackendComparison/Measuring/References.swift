@@ -93,8 +93,8 @@ private struct DeadlineHeap {
     }
 }
 
-/// Loops over `Task.sleep`, as one would write a repeating timer without the library: a task for each probe. They cannot
-/// fail. They end with `stop()`, and with this object.
+/// Loops over `Task.sleep`, as one would write a repeating timer without the library: a task for each probe. They
+/// cannot fail. They end with `stop()`, and with this object.
 final class TaskSleep: Ticking {
     enum Form: String, CaseIterable {
         /// Sleeps until start + k × period.

@@ -39,11 +39,12 @@ struct Page {
     private var body: Markup {
         let title = Markup("h1", text: "How late timers tick here")
         let terms = Markup("p", ["class": "quiet"], text: terms)
-        let facts = [
-            Markup("h2", text: "How it was measured"), .definitions(Fact.all(of: report.results).map { ($0.name, $0.text, nil) }),
-        ]
+        let facts = Fact.all(of: report.results).map { (name: $0.name, text: $0.text, kind: String?.none) }
         let pictures = loads.map(spreads) + [SpreadPicture.legend, terms] + loads.compactMap(stretches)
-        return .list([title, head] + pictures + loads.map(percentiles) + facts)
+        return .list(
+            [title, head] + pictures + loads.map(percentiles)
+                + [Markup("h2", text: "How it was measured"), .definitions(facts)]
+        )
     }
 
     /// What was measured and what follows, beside what a stranger asks first.

@@ -139,7 +139,7 @@ struct RowColumn {
         let figures = Figure.allCases.map { column($0.rawValue, of: $0) }
         let hop = RowColumn(title: "hop p50") { NumberText.time($0.row.hop.percentile(50)) }
         var columns = figures
-        columns.insert(RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing }, at: 4)
+        columns.insert(worst, at: 4)
         columns.append(RowColumn(title: "waited") { waited($0) })
         if hops { columns.append(hop) }
         columns.append(RowColumn(title: "than \(base)") { comparison($0, isLong: true) })
@@ -150,10 +150,14 @@ struct RowColumn {
     static var percentiles: [RowColumn] {
         let known: [RowColumn] = [Figure.p50, .p90, .p99, .p999].map { figure in column(figure.rawValue, of: figure) }
         return [RowColumn(title: "deadlines") { NumberText.grouped($0.deadlines) }] + known + [
-            RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing }, column("missed", of: .missed),
+            worst, column("missed", of: .missed),
             column("wake-ups per tick", of: .wakeUps), column("switches per tick", of: .switches),
             RowColumn(title: "waited for a processor") { waited($0) },
         ]
+    }
+
+    private static var worst: RowColumn {
+        RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing }
     }
 
     private static func column(_ title: String, of figure: Figure) -> RowColumn {
