@@ -27,17 +27,13 @@ public struct BackendComparison: Sendable {
     }
 
     /// What follows from the figures: the sentences below the table.
-    public var sentences: [String] {
-        let words = Words(report)
-        return words.advice + words.notes
-    }
+    public var sentences: [String] { Words(report).sentences }
 
     /// Reasons to believe the figures less: what is missing, such as a backend that failed; what else the machine did
     /// during the comparison; and each promise of the library that a backend broke. Empty for a whole comparison on a
     /// quiet machine.
     public var warnings: [String] {
-        let words = Words(report)
-        return words.missing + [words.state].compactMap(\.self) + report.problems
+        report.results.missing + [Words(report).state].compactMap(\.self) + report.problems
     }
 
     /// Whether everything was measured that was asked for: no cancellation, and no backend that failed.

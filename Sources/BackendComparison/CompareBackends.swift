@@ -68,7 +68,9 @@ func compareBackends(
     let isCancelled = StopFlag()
     let outcome = await withTaskCancellationHandler {
         await alone {
-            BackendComparison.measure(plan, progress: { progress?($0) }) { !isCancelled.isSet }
+            BackendComparison.measure(plan, progress: { progress?(BackendComparison.Progress($0)) }) {
+                !isCancelled.isSet
+            }
         }
     } onCancel: {
         isCancelled.set()
@@ -92,8 +94,6 @@ extension BackendComparison {
 
     /// How far a comparison has come.
     public struct Progress: Hashable, Sendable, CustomStringConvertible {
-        /// The part of the comparison, as `lap 3`.
-        let stage: String
         /// The backend that ticks now; in the last third of the time all of them, with commas in between.
         public let backend: String
         /// The time since the comparison began.
@@ -101,7 +101,12 @@ extension BackendComparison {
         /// The time that it will take in all. It may take a little longer.
         public let total: Duration
         /// One line with a bar and the seconds that are left, for a terminal.
-        public var description: String { line() }
+        public let description: String
+
+        init(_ progress: MeasurementProgress) {
+            (backend, elapsed, total) = (progress.row, progress.elapsed, progress.total)
+            description = progress.line()
+        }
     }
 }
 
@@ -138,14 +143,14 @@ extension BackendComparison {
         _ plan: MeasurementPlan,
         foreign: [String] = [],
         ticks: ((String) -> Void)? = nil,
-        progress: (Progress) -> Void,
+        progress: (MeasurementProgress) -> Void,
         goesOn: () -> Bool
     ) -> (report: Report, failure: Failure?) {
         let start = Date.now
         var measurement = Measurement(plan)
         var (hasEnded, failure) = (false, Failure?.none)
         var pace = ProgressPace()
-        let look = { (now: Progress) in
+        let look = { (now: MeasurementProgress) in
             if pace.isDue(at: now.elapsed) { progress(now) }
             return goesOn()
         }

@@ -90,8 +90,7 @@ struct Doctor: ParsableCommand {
     func run() throws {
         var console = Console()
         let display = console.results
-        let diagnosis = Diagnosis(of: .current)
-        try console.print(diagnosis.screen(width: display.width ?? 80, inColour: display.obeysEscapes))
+        try console.print(MachineFacts.current.screen(width: display.width ?? 80, inColour: display.obeysEscapes))
     }
 }
 

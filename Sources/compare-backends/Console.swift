@@ -36,7 +36,7 @@ struct Console {
     }
 
     /// Shows progress in place of the former progress.
-    mutating func show(_ progress: BackendComparison.Progress) {
+    mutating func show(_ progress: MeasurementProgress) {
         guard !isQuiet, messages.obeysEscapes else { return }
         let line = messages.text(progress.line(width: messages.width ?? 80))
         guard line != shown else { return }

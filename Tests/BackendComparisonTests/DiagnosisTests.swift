@@ -51,12 +51,12 @@ import Testing
     private func finding(_ name: String, _ change: Change) throws -> MachineFinding {
         var facts = Self.good
         change(&facts)
-        return try #require(Diagnosis(of: facts).findings.first { $0.name == name })
+        return try #require(facts.findings.first { $0.name == name })
     }
 
     @Test func nothingLimitsAGoodMachineAndAllIsUnknownOfOneThatShowsNothing() {
         let host = Host(system: "Linux", kernel: "", machine: "aarch64", cpu: nil, processors: -1, build: .release)
-        let (good, silent) = (Diagnosis(of: Self.good), Diagnosis(of: MachineFacts(host: host)))
+        let (good, silent) = (Self.good, MachineFacts(host: host))
         #expect(good.findings.allSatisfy { $0.level == .good && $0.advice == nil })
         #expect(silent.findings.allSatisfy { $0.level == .unknown && $0.found == "not shown here" })
         #expect(silent.findings.map(\.name) == good.findings.map(\.name))
@@ -255,7 +255,7 @@ import Testing
 
     @Test func everyFindingCanSayMoreThanGood() {
         let worse = Set(Self.differences.filter { $0.1 != .good && $0.1 != .unknown }.map(\.0))
-        #expect(worse == Set(Diagnosis(of: Self.good).findings.map(\.name)))
+        #expect(worse == Set(Self.good.findings.map(\.name)))
     }
 
     @Test func aVirtualMachineWithTheSettingsOfADistributionHasThreeLimits() {
@@ -265,7 +265,7 @@ import Testing
         (facts.mayLimitIdle, facts.preemption, facts.timerSlack) = (false, "PREEMPT_DYNAMIC", 50_000)
         (facts.grantsSlice, facts.realTimeShare, facts.isolated, facts.tickless) = (false, 95, "", nil)
         (facts.allowsRealTime, facts.realTimeLimit, facts.lockedMemory) = (false, 0, 8 << 20)
-        let diagnosis = Diagnosis(of: facts)
+        let diagnosis = facts
         let limits = diagnosis.findings.filter { $0.level == .limits }.map(\.name)
         #expect(limits == ["virtual machine", "stolen time", "idle states"])
         #expect(diagnosis.summary == "3 of 20 limit precision here. 2 are unknown.")
@@ -373,7 +373,7 @@ struct ZoneComparisonTests {
             host: Host(system: "", kernel: "", machine: "", cpu: nil, processors: 0, build: .release)
         )
         facts.zone = comparison({ _ in 0 }, { _ in 3600 })
-        let summary = Diagnosis(of: facts).summary
+        let summary = facts.summary
         #expect(summary == "0 of 20 limit precision here. The time zone differs. 19 are unknown.")
     }
 }

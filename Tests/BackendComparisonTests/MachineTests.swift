@@ -76,7 +76,7 @@ struct MachineFactsTests {
         #expect(facts.timerSlack != nil && facts.preemption != nil && facts.loadAverage != nil)
         #expect((0...100).contains(facts.waitingShare ?? 0))
         #expect((0...110).contains(try #require(facts.othersShare)))
-        #expect(Diagnosis(of: facts).findings.allSatisfy { !$0.found.isEmpty })
+        #expect(facts.findings.allSatisfy { !$0.found.isEmpty })
     }
 }
 

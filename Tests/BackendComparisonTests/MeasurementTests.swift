@@ -111,7 +111,7 @@ struct PatienceTests {
         elapsed: Duration,
         total: Duration = .seconds(12)
     ) -> String {
-        BackendComparison.Progress(stage: stage, backend: row, elapsed: elapsed, total: total).line()
+        MeasurementProgress(stage: stage, row: row, elapsed: elapsed, total: total).line()
     }
 
     /// It stays full when it takes longer.

@@ -108,9 +108,10 @@ import Testing
     @Test(arguments: kinds.indices) func thePageSaysHowFarToBelieveItAndHowItWasMeasured(kind: Int) throws {
         let (name, report) = Self.kinds[kind]
         let (main, words) = (try main(report), Words(report))
-        let names = ["The machine during the run", "How reliable the figures are"] + words.facts.map(\.name)
+        let facts = Fact.all(of: report.results)
+        let names = ["The machine during the run", "How reliable the figures are"] + facts.map(\.name)
         #expect(try texts("//dt", in: main) == names, "\(name)")
-        #expect(try texts("//dd", in: main) == [words.disturbance, words.confidence] + words.facts.map(\.text))
+        #expect(try texts("//dd", in: main) == [words.disturbance, words.confidence] + facts.map(\.text))
         #expect(try texts("//*[@class='warning']", in: main).contains(words.disturbance) == (words.state != nil))
         let percentiles = try lines("//table[@class='figures']", in: main)
         let titles = ["row", "deadlines", "p50", "p90", "p99", "p99.9", "worst", "missed"]

@@ -179,35 +179,35 @@ import Testing
         failed.failure = "no thread"
         let rest = Synthetic.report(of: [failed, Synthetic.row("dispatch", lateness: 40_000), Synthetic.rows[4]])
         #expect(rest.rows.map { $0.base?.row } == [nil, "dispatch"])
-        #expect(Advice(Self.report).sentences.filter { $0.contains("sleep-for") }.count == 1)
+        #expect(Self.report.advice.filter { $0.contains("sleep-for") }.count == 1)
         // A period that no row with a grid serves is too short, whatever this one does.
         var late = Synthetic.results(
             [Self.runaway]
                 + [("timerfd", 12), ("libevent", 15)].map { Synthetic.row($0.0, lateness: 39_000, missed: $0.1) }
         )
         late.options.period = 10_000
-        #expect(Advice(Report(late)).sentences[0].hasPrefix("10 µs is too short a period here"))
+        #expect(Report(late).advice[0].hasPrefix("10 µs is too short a period here"))
     }
 
     @Test func aSentenceSaysHowItRunsAway() {
         let words = "it sleeps for a period, and not until a deadline."
         #expect(
-            Advice(Synthetic.report(of: [Self.runaway])).sentences
+            Synthetic.report(of: [Self.runaway]).advice
                 == ["sleep-for runs away, by 62 ms each second and 3.7 s a minute: \(words)"]
         )
         let loads = [Self.runaway, Synthetic.runaway(load: "busy", ppm: 75_000)]
         #expect(
-            Advice(Synthetic.report(of: loads)).sentences
+            Synthetic.report(of: loads).advice
                 == [
                     "When idle and under busy, sleep-for runs away, by 62 to 75 ms each second and 3.7 to 4.5 s a "
                         + "minute: \(words)"
                 ]
         )
         // No sleep ends early, however little is known. But a stretch may be too short to tell.
-        #expect(Advice(Synthetic.report(of: [Synthetic.runaway(noise: 70_000)])).sentences.count == 1)
+        #expect(Synthetic.report(of: [Synthetic.runaway(noise: 70_000)]).advice.count == 1)
         var short = Self.runaway
         short.drift = nil
-        #expect(Advice(Synthetic.report(of: [short])).sentences.isEmpty)
+        #expect(Synthetic.report(of: [short]).advice.isEmpty)
     }
 
     @Test(
@@ -241,7 +241,7 @@ import Testing
     {
         var results = Synthetic.results(rows, machine: machine)
         results.options.period = period
-        return Advice(Report(results)).sentences
+        return Report(results).advice
     }
 
     private func advice(_ second: MeasuredRow, busy: Double = 0) -> [String] {
@@ -281,7 +281,7 @@ import Testing
         for row in [bare, little] {
             let report = Synthetic.report(of: [Synthetic.row("timerfd", lateness: 39_000), row])
             #expect(report.rows[1].p50Ratio?.verdict == .earlier)
-            #expect(Advice(report).sentences[0] == Self.enough)
+            #expect(report.advice[0] == Self.enough)
         }
     }
 

@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: [30, 40, 80]) func theDoctorFitsATerminal(width: Int) {
-        let text = Diagnosis(of: MachineFacts(host: Synthetic.host)).screen(width: width)
+        let text = MachineFacts(host: Synthetic.host).screen(width: width)
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= width }, "\(text)")
         #expect(text.contains(#/(\n|^)(good|usual|limits|unknown) +clock source/#) && text.contains("\nunknown  "))
     }

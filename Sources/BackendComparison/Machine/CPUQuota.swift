@@ -83,8 +83,8 @@ struct CPUQuota: Hashable, Sendable {
         return Path(isSecond: parts[1].isEmpty, roots: roots, names: parts[2].split(separator: "/"))
     }
 
-    /// The groups with a limit of one place, and of the groups above it; nil for a limit that cannot be understood. In a
-    /// container, the path may belong to the host: then only the files at the root exist.
+    /// The groups with a limit of one place, and of the groups above it; nil for a limit that cannot be understood. In
+    /// a container, the path may belong to the host: then only the files at the root exist.
     private static func groups(of path: Path, _ read: (String) -> String?) -> [Group?] {
         let known = (0...path.names.count)
             .compactMap { depth in

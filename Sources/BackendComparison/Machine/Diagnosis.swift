@@ -1,28 +1,26 @@
 internal import Foundation
 
 /// What limits the precision of timers on a machine, judged by its facts alone.
-package struct Diagnosis: Hashable, Sendable {
+extension MachineFacts {
     /// One finding for each property, in the same order for each machine.
-    let findings: [MachineFinding]
-
-    package init(of facts: MachineFacts) {
+    var findings: [MachineFinding] {
         let verdicts: [(String, Verdict?)] = [
-            ("clock source", facts.sourceVerdict), ("clock reading", facts.readingVerdict),
-            ("timer resolution", facts.resolutionVerdict), ("virtual machine", facts.guestVerdict),
-            ("stolen time", facts.stolenVerdict), ("other programs", facts.othersVerdict),
-            ("frequency governor", facts.governorVerdict), ("idle states", facts.idleVerdict),
-            ("idle latency limit", facts.idleLimitVerdict), ("hyper-threading", facts.siblingsVerdict),
-            ("preemption", facts.preemptionVerdict), ("timer slack", facts.slackVerdict),
-            ("slice", facts.sliceVerdict), ("real-time throttling", facts.throttlingVerdict),
-            ("isolated processors", facts.isolationVerdict), ("processors", facts.processorsVerdict),
-            ("processor quota", facts.quotaVerdict), ("real-time priority", facts.realTimeVerdict),
-            ("memory locking", facts.lockedMemoryVerdict), ("time zone", facts.zone?.verdict),
+            ("clock source", sourceVerdict), ("clock reading", readingVerdict), ("timer resolution", resolutionVerdict),
+            ("virtual machine", guestVerdict), ("stolen time", stolenVerdict), ("other programs", othersVerdict),
+            ("frequency governor", governorVerdict), ("idle states", idleVerdict),
+            ("idle latency limit", idleLimitVerdict), ("hyper-threading", siblingsVerdict),
+            ("preemption", preemptionVerdict), ("timer slack", slackVerdict), ("slice", sliceVerdict),
+            ("real-time throttling", throttlingVerdict), ("isolated processors", isolationVerdict),
+            ("processors", processorsVerdict), ("processor quota", quotaVerdict),
+            ("real-time priority", realTimeVerdict), ("memory locking", lockedMemoryVerdict),
+            ("time zone", zone?.verdict),
         ]
-        findings = verdicts.map { MachineFinding($0, $1) }
+        return verdicts.map { MachineFinding($0, $1) }
     }
 
     /// The number of findings that limit precision, of those that differ, and of those that the kernel does not show.
     var summary: String {
+        let findings = findings
         func count(_ level: MachineFinding.Level) -> Int { findings.count { $0.level == level } }
         let (limits, unknown) = (count(.limits), count(.unknown))
         let differing = findings.filter { $0.level == .differs }.map { " The \($0.name) differs." }.joined()

@@ -34,9 +34,9 @@ struct ProcessorTime: Hashable, Sendable {
 }
 
 extension ProcessorTime {
-    /// The time of some processors together, or of all if none is named, from the text of /proc/stat; nil if one of them
-    /// is not shown. A line has user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)). Guests of this
-    /// machine follow, whose time the first two include.
+    /// The time of some processors together, or of all if none is named, from the text of /proc/stat; nil if one of
+    /// them is not shown. A line has user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)). Guests of
+    /// this machine follow, whose time the first two include.
     init?(_ text: String, of processors: [Int] = []) {
         let wanted = processors.isEmpty ? ["cpu"] : Set(processors.map { "cpu\($0)" })
         let times = text.split(separator: "\n").filter { $0.hasPrefix("cpu") }.map { $0.split(separator: " ") }

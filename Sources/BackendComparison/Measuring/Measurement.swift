@@ -3,8 +3,6 @@ internal import PreciseTimer
 /// Carries out a plan: a lap that warms up and does not count, then lap after lap until the time is over, then the long
 /// stretches of all rows. A row that fails is given up, and the others go on.
 struct Measurement {
-    typealias Progress = BackendComparison.Progress
-
     let plan: MeasurementPlan
     /// What was measured up to now, in the order of the table.
     private(set) var rows: [MeasuredRow]
@@ -27,7 +25,7 @@ struct Measurement {
     /// with the number of the lap, from 1. Returns whether it came to its end. Throws `Failure` if no row is
     /// left, or the system refuses what all rows need. What was measured stays.
     mutating func run(
-        goesOn: (Progress) -> Bool,
+        goesOn: (MeasurementProgress) -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }
     ) throws(Failure) -> Bool {
         let companion = try Failure.ofLibrary(plan.request.wishes.startCompanion)
@@ -86,9 +84,9 @@ struct Measurement {
         } catch { try giveUp(planned, error) }
     }
 
-    private func progress(_ stage: String, of row: String) -> Progress {
+    private func progress(_ stage: String, of row: String) -> MeasurementProgress {
         let elapsed = start.duration(to: TimerClock.suspending.now)
-        return Progress(stage: stage, backend: row, elapsed: elapsed, total: plan.expectedTime)
+        return MeasurementProgress(stage: stage, row: row, elapsed: elapsed, total: plan.expectedTime)
     }
 
     private func hasFailed(_ planned: PlannedRow) -> Bool {
@@ -105,12 +103,11 @@ struct Measurement {
     private mutating func measure(
         _ planned: PlannedRow,
         _ stage: String,
-        _ goesOn: (Progress) -> Bool
+        _ goesOn: (MeasurementProgress) -> Bool
     ) throws(Failure) -> TurnRecord? {
         do {
-            let turn = try RowRun(planned: planned, plan: plan)
-                .measure { goesOn(progress(stage, of: "\(planned.key)")) }
-            guard let turn else { return nil }
+            let look = { goesOn(progress(stage, of: "\(planned.key)")) }
+            guard let turn = try RowRun(planned: planned, plan: plan).measure(look) else { return nil }
             return plan.request.planted.filter { $0.row == planned.key.row }.reduce(turn) { $0.changed(by: $1) }
         } catch {
             try giveUp(planned, error)
@@ -152,7 +149,13 @@ extension MeasuredRow {
     }
 }
 
-extension BackendComparison.Progress {
+/// The progress of a measurement: its stage, as `lap 3`, the row that ticks, and the time up to now and in all.
+package struct MeasurementProgress: Sendable {
+    let stage: String
+    let row: String
+    let elapsed: Duration
+    let total: Duration
+
     /// One line for a terminal with so many columns. A text in the last column may already break the line, and the
     /// terminal cannot take back a broken line.
     package func line(width columns: Int = 80) -> String {
@@ -163,7 +166,7 @@ extension BackendComparison.Progress {
         let left = Int(((total - done) / .seconds(1)).rounded(.up))
         let (before, after) = ("[\(bar)] \(stage): ", ", \(left) s left")
         let room = max(columns - 1 - before.count - after.count, 1)
-        let line = before + (backend.count <= room ? backend : backend.prefix(room - 1) + "…") + after
+        let line = before + (row.count <= room ? row : row.prefix(room - 1) + "…") + after
         return String(line.prefix(max(columns - 1, 0)))
     }
 }

@@ -223,7 +223,7 @@ package struct MeasurementPlan: Equatable, Sendable {
 }
 
 extension MeasurementPlan.Request {
-    /// A request of rows that the user named, or else of the usual ones. Throws `Failure` if a named row is missing here.
+    /// A request of rows that the user named, or else of the usual ones. Throws `Failure` if one is missing here.
     package init(named: [NamedRow], on clock: TimerClock) throws(Failure) {
         let rows = NamedRow.numbered(named.map(\.mechanism))
         for row in rows {

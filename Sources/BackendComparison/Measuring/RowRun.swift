@@ -29,8 +29,8 @@ struct RowRun {
         // The first tick, too, comes after a whole period.
         let lead = max(Self.preparation(goal: goal, timers: timers) + planned.load.lead, request.period)
         let start = planned.row.clock(asked: request.clock).now.advanced(by: lead)
-        let probes = Deadlines.spread(timers, from: start, request.period)
-            .map { Probe($0, goal: goal, watch: lateWatch) }
+        let deadlines = Deadlines.spread(timers, from: start, request.period)
+        let probes = deadlines.map { Probe($0, goal: goal, watch: lateWatch) }
         let delay = RunDelay.ofOtherThreads
         let ticking = try planned.start(probes, on: service, in: request)
         // Needed if the wait throws.

@@ -74,8 +74,7 @@ struct Fact: Codable, Hashable, Sendable {
     private static func origin(_ results: Results) -> String {
         let (origin, build) = (results.origin, results.host.build.rawValue)
         let date = origin.date.replacing("T", with: " ").replacing("Z", with: " UTC")
-        let seconds = NumberText.fixed(origin.seconds, places: origin.seconds < 9.5 ? 1 : 0)
-        return "compare-backends \(origin.version), \(build) build, \(date), in \(seconds) s"
+        return "compare-backends \(origin.version), \(build) build, \(date), in \(origin.duration)"
     }
 
     private static func count(_ number: Int, _ thing: String) -> String {

@@ -118,9 +118,9 @@ private struct Form: Codable {
         state = words.state
         disturbance = words.disturbance
         confidence = words.confidence
-        missing = words.missing
-        advice = words.advice + words.notes
-        facts = words.facts
+        missing = results.missing
+        advice = words.sentences
+        facts = Fact.all(of: results)
         host = results.host
         origin = results.origin
         options = results.options
@@ -138,9 +138,7 @@ private struct Form: Codable {
     var results: Results {
         get throws(Failure) {
             let (waiting, stolen) = (laps["waiting_percent"] ?? [], laps["stolen_percent"] ?? [])
-            guard waiting.count == stolen.count else {
-                throw .invalid("is damaged: the columns of its laps do not fit")
-            }
+            guard waiting.count == stolen.count else { throw .invalid("is damaged: its laps do not fit together") }
             var measured: [MeasuredRow] = []
             for row in rows { measured.append(try row.measured) }
             var results = Results(host: host, origin: origin, options: options, rows: measured)
@@ -220,7 +218,7 @@ private struct RowForm: Codable {
         }
         for figure in Figure.allCases { figures[figure.field] = report.figures[figure] }
         return figures.compactMapValues { figure in
-            // Far more digits than are shown: the page rounds the figures once more, and must come to those of the screen.
+            // Far more digits than are shown: who rounds the figures once more must come to those of the screen.
             figure.map { ["estimate": $0.value, "low": $0.interval?.lowerBound, "high": $0.interval?.upperBound] }?
                 .compactMapValues { $0?.rounded(places: 6) }
         }

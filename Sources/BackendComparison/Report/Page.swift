@@ -39,16 +39,17 @@ struct Page {
     private var body: Markup {
         let title = Markup("h1", text: "How late timers tick here")
         let terms = Markup("p", ["class": "quiet"], text: terms)
-        let facts = [
-            Markup("h2", text: "How it was measured"), .definitions(words.facts.map { ($0.name, $0.text, nil) }),
-        ]
+        let facts = Fact.all(of: report.results).map { (name: $0.name, text: $0.text, kind: String?.none) }
         let pictures = loads.map(spreads) + [SpreadPicture.legend, terms] + loads.compactMap(stretches)
-        return .list([title, head] + pictures + loads.map(percentiles) + facts)
+        return .list(
+            [title, head] + pictures + loads.map(percentiles)
+                + [Markup("h2", text: "How it was measured"), .definitions(facts)]
+        )
     }
 
     /// What was measured and what follows, beside what a stranger asks first.
     private var head: Markup {
-        let sentences = (words.advice + words.notes).filter { !words.disturbance.contains($0) }
+        let sentences = words.sentences.filter { !words.disturbance.contains($0) }
         let more = sentences.dropFirst().joined(separator: " ")
         let conclusions: [Markup?] = [
             Markup("p", ["class": "heading"], text: words.heading()),

@@ -18,7 +18,7 @@ extension Report {
                 }
             return (needTitles ? [ink(.strong, "load \(load)")] : []) + table
         }
-        let below = (words.advice + words.notes).flatMap { $0.wrapped(at: room) }
+        let below = words.sentences.flatMap { $0.wrapped(at: room) }
         let heading = words.heading(width: room).wrapped(at: room).map { ink(.strong, $0) }
         let needs = results.judgements.map { $0.lines(width: width) }
         return (heading + above.map { ink(.wrong, $0) } + blocks + below + needs).joined(separator: "\n")
@@ -103,9 +103,10 @@ extension Judgement.Finding {
 }
 
 /// A diagnosis as a person reads it: one line for each finding, its advice below, and one line of summary.
-extension Diagnosis {
+extension MachineFacts {
     /// The whole text, without a line end at its end, for a terminal with so many columns, which may understand colour.
     package func screen(width: Int = 80, inColour: Bool = false) -> String {
+        let findings = findings
         let names = 2 + (MachineFinding.Level.allCases.map(\.rawValue.count).max() ?? 0)
         let facts = names + 2 + (findings.map(\.name.count).max() ?? 0)
         let lines: [String] = findings.flatMap { finding in

@@ -38,7 +38,7 @@ extension Report {
             .map { line in "| \(line.map(\.escapedForMarkdown).joined(separator: " | ")) |" }
         let above =
             [words.heading()] + [words.state, words.partial].compactMap { $0.map { "**\($0.escapedForMarkdown)**" } }
-        let below = (words.advice + words.notes).map { "- \($0.escapedForMarkdown)" }
+        let below = words.sentences.map { "- \($0.escapedForMarkdown)" }
         let needs = results.judgements.flatMap { judgement in
             [
                 "**\(judgement.title.escapedForMarkdown)**",

@@ -1,70 +1,65 @@
 /// The lines of a report that are not figures: the same on the screen, in JSON, in Markdown and on the page. The
 /// screen has no room for the last three.
 struct Words: Sendable {
-    /// What was measured, where and how long, in parts.
-    let headingParts: [String]
-    /// The state of the machine; nil if it was quiet.
-    let state: String?
-    /// What a partial result lacks; empty if it is complete.
-    let missing: [String]
-    /// What follows from the figures, sentence by sentence.
-    let advice: [String]
-    /// What else a reader must know, sentence by sentence.
-    let notes: [String]
-    /// Whether other work disturbed the measurement, in one or two sentences.
-    let disturbance: String
-    /// How far the figures can be believed.
-    let confidence: String
-    /// The machine and the measurement, for a reader who repeats it.
-    let facts: [Fact]
+    private let report: Report
+    private var results: Results { report.results }
 
-    init(_ report: Report) {
-        let (results, options) = (report.results, report.results.options)
+    init(_ report: Report) { self.report = report }
+
+    /// What was measured, where and how long, in one line with as many of the facts as fit.
+    func heading(width: Int = .max) -> String {
+        let options = results.options
         let period = DurationText.spaced(nanoseconds: options.period)
         var parts = [options.timers == 1 ? "\(period) timer" : "\(options.timers) timers of \(period)"]
         if options.delivery != HandlerPlace.inline.rawValue { parts[0] += " on \(options.delivery)" }
         if options.clock != "suspending" { parts[0] += " on the \(options.clock) clock" }
         if let thread = options.thread { parts.append(thread) }
         if results.host.build == .debug { parts.append("DEBUG BUILD") }
-        parts.append("\(NumberText.fixed(results.origin.seconds, places: results.origin.seconds < 9.5 ? 1 : 0)) s")
-        headingParts = parts + results.host.shortFacts
-        state = results.machine.words(on: results.host)
-        missing = results.missing
-        advice = Advice(report).sentences
-        let leftOut = Self.lapsLeftOut(results)
-        notes = [leftOut].compactMap(\.self) + Self.notes(report)
-        disturbance = [
-            results.machine.sentence(on: results.host, under: results.rows.map(\.key.load)),
-            leftOut ?? Self.lapsKept(results),
-        ]
-        .compactMap(\.self).joined(separator: " ")
-        confidence = Self.confidence(report)
-        facts = Fact.all(of: results)
+        parts.append(results.origin.duration)
+        return (parts.dropFirst() + results.host.shortFacts)
+            .reduce(parts[0]) { line, part in
+                line.count + part.count + 3 <= width ? "\(line) · \(part)" : line
+            }
     }
 
-    /// What a partial result lacks, in one line; nil if it is complete.
-    var partial: String? { missing.isEmpty ? nil : "PARTIAL: \(missing.joined(separator: "; "))" }
+    /// The state of the machine; nil if it was quiet.
+    var state: String? { results.machine.words(on: results.host) }
 
-    private static func lapsLeftOut(_ results: Results) -> String? {
+    /// What a partial result lacks, in one line; nil if it is complete.
+    var partial: String? {
+        results.missing.isEmpty ? nil : "PARTIAL: \(results.missing.joined(separator: "; "))"
+    }
+
+    /// What follows from the figures, and what else a reader must know.
+    var sentences: [String] { report.advice + notes }
+
+    /// Whether other work disturbed the measurement, in one or two sentences.
+    var disturbance: String {
+        let state = results.machine.sentence(on: results.host, under: results.rows.map(\.key.load))
+        return [state, lapsLeftOut ?? lapsKept].compactMap(\.self).joined(separator: " ")
+    }
+
+    private var lapsLeftOut: String? {
         guard results.lapsLeftOut > 0 else { return nil }
         return "p50 leaves out \(results.lapsLeftOut) of \(results.laps.count) laps, which other work disturbed."
     }
 
     /// Disturbed laps that count, since the others are too few.
-    private static func lapsKept(_ results: Results) -> String? {
+    private var lapsKept: String? {
         let disturbed = results.laps.count(where: \.isDisturbed)
         guard disturbed > 0, results.rows.contains(where: { $0.key.load == RowKey.idle }) else { return nil }
         return "Other work disturbed \(disturbed) of \(results.laps.count) laps: too many to leave them out of p50."
     }
 
-    private static func confidence(_ report: Report) -> String {
+    /// How far the figures can be believed.
+    var confidence: String {
         let laps = report.rows.map(\.row.turns.count).max() ?? 0
         guard laps >= Ratio.fewest else {
             return "\(laps == 1 ? "1 lap is" : "\(laps) laps are") too few for ranges and verdicts: measure longer "
                 + "(--time)."
         }
         let isCompared = report.rows.contains { $0.p50Ratio != nil }
-        let machine = report.results.machine
+        let machine = results.machine
         let sentences = [
             machine.isThrottled ? "Not very: these figures say more about the quota than about the timers." : nil,
             machine.isBusy
@@ -78,9 +73,9 @@ struct Words: Sendable {
         return sentences.compactMap(\.self).joined(separator: " ")
     }
 
-    private static func notes(_ report: Report) -> [String] {
-        let results = report.results
-        var notes: [String] = []
+    /// What else a reader must know, sentence by sentence.
+    var notes: [String] {
+        var notes = [lapsLeftOut].compactMap(\.self)
         for row in report.rows {
             if let late = row.row.late { notes.append("\(row.key): \(late.words).") }
             guard let spin = row.row.spin else { continue }
@@ -98,14 +93,11 @@ struct Words: Sendable {
                 "\($0.prefix(1) == "-" ? "Note: " : "")\($0.prefix(1).uppercased() + $0.dropFirst())."
             }
     }
+}
 
-    /// What was measured, in one line with as many of the facts as fit.
-    func heading(width: Int = .max) -> String {
-        headingParts.dropFirst()
-            .reduce(headingParts[0]) { line, part in
-                line.count + part.count + 3 <= width ? "\(line) · \(part)" : line
-            }
-    }
+extension Origin {
+    /// In seconds, with two digits or all before the point.
+    var duration: String { "\(NumberText.fixed(seconds, places: seconds < 9.5 ? 1 : 0)) s" }
 }
 
 extension Host {
@@ -147,7 +139,7 @@ struct RowColumn {
         let figures = Figure.allCases.map { column($0.rawValue, of: $0) }
         let hop = RowColumn(title: "hop p50") { NumberText.time($0.row.hop.percentile(50)) }
         var columns = figures
-        columns.insert(RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing }, at: 4)
+        columns.insert(worst, at: 4)
         columns.append(RowColumn(title: "waited") { waited($0) })
         if hops { columns.append(hop) }
         columns.append(RowColumn(title: "than \(base)") { comparison($0, isLong: true) })
@@ -158,11 +150,14 @@ struct RowColumn {
     static var percentiles: [RowColumn] {
         let known: [RowColumn] = [Figure.p50, .p90, .p99, .p999].map { figure in column(figure.rawValue, of: figure) }
         return [RowColumn(title: "deadlines") { NumberText.grouped($0.deadlines) }] + known + [
-            RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing },
-            column("missed", of: .missed),
+            worst, column("missed", of: .missed),
             column("wake-ups per tick", of: .wakeUps), column("switches per tick", of: .switches),
             RowColumn(title: "waited for a processor") { waited($0) },
         ]
+    }
+
+    private static var worst: RowColumn {
+        RowColumn(title: "worst") { $0.worst.map { NumberText.time($0) } ?? missing }
     }
 
     private static func column(_ title: String, of figure: Figure) -> RowColumn {

@@ -1,12 +1,9 @@
 /// What follows from the figures, in a few sentences. A row that is named as earlier or later is so by its verdict.
-struct Advice: Sendable {
+extension Report {
     /// Each a sentence with its full stop: first those by p50, then those by p99. A conclusion that holds under several
     /// loads is one sentence.
-    let sentences: [String]
-
-    init(_ report: Report) {
-        let loads = report.loads
-        let found = loads.flatMap { load in Conclusion.all(of: report, under: load).map { ($0, [load]) } }
+    var advice: [String] {
+        let found = loads.flatMap { load in Conclusion.all(of: self, under: load).map { ($0, [load]) } }
         var joined: [(conclusion: Conclusion, loads: [String])] = []
         for (conclusion, loads) in found {
             let both = joined.map { $0.conclusion.joined(with: conclusion) }
@@ -19,11 +16,13 @@ struct Advice: Sendable {
         let kinds = [joined.filter { !$0.conclusion.isOfTails }, joined.filter(\.conclusion.isOfTails)]
         let isPlain = loads == [RowKey.idle]
         let remedy =
-            report.results.machine.isBusy && found.contains { $0.0 != .tooFewLaps && $0.1 == [RowKey.idle] }
+            results.machine.isBusy && found.contains { $0.0 != .tooFewLaps && $0.1 == [RowKey.idle] }
             ? ["The machine was busy: repeat when it is idle."] : []
-        sentences =
-            kinds.joined().map { Self.sentence($0.conclusion, under: isPlain ? nil : Self.words(for: $0.loads)) }
-            + remedy
+        return kinds.joined()
+            .map { conclusion, loads in
+                if !isPlain { return "\(Self.words(for: loads).capitalizedFirst), \(conclusion.text)." }
+                return (conclusion.isName ? conclusion.text : conclusion.text.capitalizedFirst) + "."
+            } + remedy
     }
 
     /// `when idle and under busy and cpu:2`
@@ -31,11 +30,6 @@ struct Advice: Sendable {
         let others = loads.filter { $0 != RowKey.idle }
         let parts = [loads.count > others.count ? "when idle" : nil, others.isEmpty ? nil : "under \(others.listed)"]
         return parts.compactMap(\.self).listed
-    }
-
-    private static func sentence(_ conclusion: Conclusion, under place: String?) -> String {
-        guard let place else { return (conclusion.isName ? conclusion.text : conclusion.text.capitalizedFirst) + "." }
-        return "\(place.capitalizedFirst), \(conclusion.text)."
     }
 }
 

@@ -1,7 +1,7 @@
 /// Whether two measurements can be compared.
 extension Results {
-    /// Why two results are not of one question, or not of one machine in one state, in a few words; nil if they are. Two
-    /// kernels on one machine can be compared: a reader may want to see what a new kernel changed.
+    /// Why two results are not of one question, or not of one machine in one state, in a few words; nil if they are.
+    /// Two kernels on one machine can be compared: a reader may want to see what a new kernel changed.
     func difference(from other: Results) -> String? {
         func quota(_ results: Results) -> String {
             results.host.cpuQuota.map { NumberText.fixed($0, places: 2) } ?? "none"
