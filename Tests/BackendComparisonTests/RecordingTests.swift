@@ -197,7 +197,8 @@ extension TimerInstant {
 
     @Test func theElapsedTimeHasAPeriodForEachTick() {
         let turns = [
-            TurnRecord(recordings: [Recorded.recording([5, 5, 5, 5], period: 1000)]), TurnRecord(recordings: [Recorded.recording([])]),
+            TurnRecord(recordings: [Recorded.recording([5, 5, 5, 5], period: 1000)]),
+            TurnRecord(recordings: [Recorded.recording([])]),
         ]
         #expect(turns.map(\.elapsed) == [4005, 0])
         #expect(row(turns[1]).turns.isEmpty && row(TurnRecord(recordings: [])).turns.isEmpty)
