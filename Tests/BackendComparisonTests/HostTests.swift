@@ -74,7 +74,7 @@ struct MachineTests {
         let rest = "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
         let some = "some avg10=1.00 avg60=0.00 avg300=0.00 total=9135887749\n" + rest
         let texts = [some, "", rest, "some avg10=1.00\n", "some total=-1\n", "some total=many\n"]
-        #expect(texts.map { Pressure($0)?.waiting } == [9_135_887_749_000, nil, nil, nil, nil, nil])
+        #expect(texts.map(Pressure.waiting) == [9_135_887_749_000, nil, nil, nil, nil, nil])
     }
 
     @Test func processorTimeIsThatOfTheFirstLine() throws {

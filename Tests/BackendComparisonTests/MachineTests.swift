@@ -120,7 +120,7 @@ struct HostTests {
         throttling: [Throttling?] = []
     ) -> Reading {
         var reading = Reading(time: milliseconds * 1_000_000)
-        reading.pressure = waiting.flatMap { Pressure("some total=\($0 * 1000)\n") }
+        reading.pressure = waiting.map { $0 * 1_000_000 }
         let total = milliseconds * 2_000_000
         reading.processors = ProcessorTime(busy: busy * 1_000_000, stolen: stolen * 1_000_000, total: total)
         (reading.own, reading.throttling) = (own.map { $0 * 1_000_000 }, throttling)

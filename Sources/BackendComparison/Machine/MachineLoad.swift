@@ -1,18 +1,14 @@
 /// How long programs of the whole machine waited for a processor: "pressure stall information" (the kernel's
 /// Documentation/accounting/psi.rst).
-struct Pressure: Hashable, Sendable {
-    /// Nanoseconds since the start of the machine in which at least one thread was ready to run and had no processor.
-    let waiting: UInt64
-
-    /// The pressure up to now; nil if the kernel does not count it.
-    static var current: Pressure? { ProcFile.text("/proc/pressure/cpu").flatMap { Pressure($0) } }
+enum Pressure {
+    /// Nanoseconds since the start of the machine in which at least one thread was ready to run and had no processor;
+    /// nil if the kernel does not count them.
+    static var current: UInt64? { ProcFile.text("/proc/pressure/cpu").flatMap { waiting(in: $0) } }
 
     /// Reads the text of /proc/pressure/cpu: `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`, in microseconds.
-    init?(_ text: String) {
+    static func waiting(in text: String) -> UInt64? {
         let some = text.split(separator: "\n").first { $0.hasPrefix("some ") }?.split(separator: " ")
-        let total = some?.first { $0.hasPrefix("total=") }.flatMap { UInt64($0.dropFirst(6)) }
-        guard let total else { return nil }
-        waiting = total &* 1000
+        return some?.first { $0.hasPrefix("total=") }.flatMap { UInt64($0.dropFirst(6)) }.map { $0 &* 1000 }
     }
 }
 

@@ -146,22 +146,15 @@ extension LateTicks.Cause {
         longestIdleExit: UInt64?
     ) {
         let half = lateness / 2
-        // The quota stops every thread of the process, and a stopped thread counts as one that waits.
-        if let throttled, throttled > 0, throttled >= half {
-            self = .throttled
-            return
-        }
-        guard let after else {
-            self = .unshown
-            return
-        }
-        guard let times = before.flatMap({ after.since($0) }) else {
-            self = .unseen
-            return
-        }
-        self =
-            if times.waiting >= half { .waited } else if times.running >= half + spin { .worked } else if isStolen {
-                .stolen
-            } else if let longestIdleExit, longestIdleExit >= half { .idle } else { .stalled }
+        let times = before.flatMap { after?.since($0) }
+        // The first that is true. The quota stops every thread of the process, and a stopped thread counts as one that
+        // waits.
+        let causes: [(Self, Bool)] = [
+            (.throttled, throttled.map { $0 > 0 && $0 >= half } ?? false), (.unshown, after == nil),
+            (.unseen, times == nil), (.waited, times.map { $0.waiting >= half } ?? false),
+            (.worked, times.map { $0.running >= half + spin } ?? false), (.stolen, isStolen),
+            (.idle, longestIdleExit.map { $0 >= half } ?? false),
+        ]
+        self = causes.first(where: \.1)?.0 ?? .stalled
     }
 }

@@ -7,7 +7,7 @@ struct MachineWatch {
     struct Reading {
         /// Nanoseconds.
         var time: UInt64
-        var pressure: Pressure?
+        var pressure: UInt64?
         var processors: ProcessorTime?
         /// Nanoseconds of this process on a processor.
         var own: Int64?
@@ -96,9 +96,9 @@ struct MachineWatch {
         // Under a load of ours, programs wait because of us. The threads of a group that its quota stops count as
         // waiting, too.
         if load == .idle, stops.allSatisfy({ $0?.nanoseconds == 0 && $0?.stops == 0 }), let early = before.pressure,
-            let late = after.pressure, late.waiting >= early.waiting
+            let late = after.pressure, late >= early
         {
-            (turn.waiting, turn.timeOfWaiting) = (Double(late.waiting - early.waiting), elapsed)
+            (turn.waiting, turn.timeOfWaiting) = (Double(late - early), elapsed)
         }
         // The programs of such a load are not in our own account.
         if load == .idle, let early = before.processors, let late = after.processors {

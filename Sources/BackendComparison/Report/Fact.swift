@@ -45,8 +45,8 @@ struct Fact: Codable, Hashable, Sendable {
                 + "\(DurationText.spaced(nanoseconds: turn)), in random order (seed \(options.seed))",
             options.stretch == 0
                 ? nil
-                : "The drift is of a stretch of \(DurationText.spaced(nanoseconds: options.stretch)), in which all rows "
-                    + "tick at the same time",
+                : "The drift is of a stretch of \(DurationText.spaced(nanoseconds: options.stretch)), "
+                    + "in which all rows tick at the same time",
             options.thread.map { "Threads: \($0)" },
             options.why.map { "Each tick later than \(DurationText.spaced(nanoseconds: $0)) was traced to its cause" },
         ]

@@ -141,12 +141,10 @@ private struct Form: Codable {
             guard waiting.count == stolen.count else { throw .invalid("is damaged: its laps do not fit together") }
             var measured: [MeasuredRow] = []
             for row in rows { measured.append(try row.measured) }
-            var results = Results(host: host, origin: origin, options: options, rows: measured)
-            results.machine = machine
             // As they are written: a file of another hand may have more digits.
-            results.laps = zip(waiting, stolen)
-                .map { Lap(waiting: $0?.rounded(places: 1), stolen: $1?.rounded(places: 1)) }
-            (results.remarks, results.isStopped) = (remarks, stopped)
+            let laps = zip(waiting, stolen).map { Lap(waiting: $0?.rounded(places: 1), stolen: $1?.rounded(places: 1)) }
+            var results = Results(host: host, origin: origin, options: options, laps: laps, rows: measured)
+            (results.machine, results.remarks, results.isStopped) = (machine, remarks, stopped)
             results.judgements = needs ?? []
             return results
         }

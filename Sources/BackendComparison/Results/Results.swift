@@ -15,10 +15,6 @@ package struct Results: Hashable, Sendable {
     /// What was needed of the rows, and whether they give it, as it was judged after the measurement.
     var judgements: [Judgement] = []
 
-    init(host: Host, origin: Origin, options: Options, rows: [MeasuredRow]) {
-        (self.host, self.origin, self.options, self.rows) = (host, origin, options, rows)
-    }
-
     /// A row by its name and load; nil if it was not measured.
     func row(_ name: String, load: String) -> MeasuredRow? {
         rows.first { $0.key.row == name && $0.key.load == load }
