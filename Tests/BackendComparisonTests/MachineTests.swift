@@ -133,7 +133,7 @@ struct HostTests {
         quota: CPUQuota = CPUQuota { _ in nil }
     ) -> MachineState {
         var watch = MachineWatch(quota: quota, processors: [0, 1])
-        for (before, after) in turns { watch.add(from: before, to: after, under: load) }
+        for (before, after) in turns { watch.add(from: before, to: after, under: load.name) }
         return watch.state(loadAverage: nil)
     }
 
@@ -150,18 +150,18 @@ struct HostTests {
         var readings: [Reading] = (0...3).map { Self.reading(1000 * $0, waiting: 100 * $0) }
         let read = { readings.removeFirst() }
         watch.beginLap()
-        watch.beginTurn(under: .idle, reading: read)
-        watch.beginTurn(under: .idle, reading: read)
+        watch.beginTurn(under: "idle", reading: read)
+        watch.beginTurn(under: "idle", reading: read)
         #expect(readings.count == 3)
-        watch.beginTurn(under: .busy, reading: read)
-        watch.beginTurn(under: .busy, reading: read)
+        watch.beginTurn(under: "busy", reading: read)
+        watch.beginTurn(under: "busy", reading: read)
         watch.endLap(reading: read)
         #expect(readings.count == 1)
         #expect(watch.lap.waiting == 10 && watch.state(loadAverage: nil).waiting == 10)
         watch.endLap(reading: read)
         #expect(readings.count == 1, "no turn is open")
         watch.beginLap()
-        watch.add(from: Self.reading(0), to: Self.reading(1000, stolen: 1000), under: .busy)
+        watch.add(from: Self.reading(0), to: Self.reading(1000, stolen: 1000), under: "busy")
         #expect(watch.lap.stolen == nil, "it disturbed no turn without programs of ours")
     }
 

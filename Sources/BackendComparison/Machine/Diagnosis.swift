@@ -4,7 +4,7 @@ internal import Foundation
 extension MachineFacts {
     /// One finding for each property, in the same order for each machine.
     var findings: [MachineFinding] {
-        let verdicts: [(String, Verdict?)] = [
+        let verdicts: [(String, MachineVerdict?)] = [
             ("clock source", sourceVerdict), ("clock reading", readingVerdict), ("timer resolution", resolutionVerdict),
             ("virtual machine", guestVerdict), ("stolen time", stolenVerdict), ("other programs", othersVerdict),
             ("frequency governor", governorVerdict), ("idle states", idleVerdict),
@@ -44,14 +44,14 @@ struct MachineFinding: Hashable, Sendable {
     /// What to do about it, in one sentence; nil if there is nothing to do, or nothing known.
     let advice: String?
 
-    fileprivate init(_ name: String, _ verdict: Verdict?) {
+    fileprivate init(_ name: String, _ verdict: MachineVerdict?) {
         self.name = name
         (level, found, advice) = verdict ?? (.unknown, "not shown here", nil)
     }
 }
 
 /// A finding without its name.
-typealias Verdict = (level: MachineFinding.Level, found: String, advice: String?)
+typealias MachineVerdict = (level: MachineFinding.Level, found: String, advice: String?)
 
 /// The C library's time zone beside Foundation's, for a year.
 ///
@@ -96,7 +96,7 @@ struct ZoneComparison: Hashable, Sendable {
         difference = nil
     }
 
-    var verdict: Verdict {
+    var verdict: MachineVerdict {
         let beginning = "UTC\(Self.text(offset))"
         guard let difference else { return (.good, "\(beginning), as in Foundation (\(name)) for a year", nil) }
         let there = "in Foundation UTC\(Self.text(difference.foundation))"

@@ -51,7 +51,7 @@ extension MachineFacts {
         let before = watch.reading()
         while TimerClock.suspending.nanoseconds < before.time + 500_000_000 {}
         let after = watch.reading()
-        watch.add(from: before, to: after, under: .idle)
+        watch.add(from: before, to: after, under: RowKey.idle)
         let state = watch.state(loadAverage: LoadAverage.current)
         (othersShare, loadAverage) = (state.others, state.loadAverage)
         // If a quota stopped this process meanwhile, the pressure is its own, and is not known.

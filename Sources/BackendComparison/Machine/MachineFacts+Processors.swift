@@ -1,11 +1,11 @@
 /// The verdicts on the processors, and on the limits of the process.
 extension MachineFacts {
-    var guestVerdict: Verdict? {
+    var guestVerdict: MachineVerdict? {
         let advice = "The host can stop it for milliseconds: use real hardware, or a guest with its own processors."
         return host.hypervisor.map { $0 ? (.limits, "yes", advice) : (.good, "no", nil) }
     }
 
-    var stolenVerdict: Verdict? {
+    var stolenVerdict: MachineVerdict? {
         let parts = [
             stolenSinceStart.map { "\(Self.small($0)) % since boot" },
             // Two of the kernel's hundredths of a second may be rounding: up to three are 6 % of the work.
@@ -25,7 +25,7 @@ extension MachineFacts {
     /// A share of less than a percent has two places, so that none looks like the limit that it is below.
     private static func small(_ share: Double) -> String { NumberText.fixed(share, places: share < 1 ? 2 : 1) }
 
-    var othersVerdict: Verdict? {
+    var othersVerdict: MachineVerdict? {
         let parts = [
             othersShare.map { "\(NumberText.fixed($0, places: 0)) % of the processors" },
             waitingShare.map { "waiting \(NumberText.fixed($0, places: 0)) % of the time" }
@@ -39,7 +39,7 @@ extension MachineFacts {
         return (.limits, found, "Ticks wait for them: stop them, or keep them away from one processor with taskset.")
     }
 
-    var governorVerdict: Verdict? {
+    var governorVerdict: MachineVerdict? {
         let advice = "A processor that saves power starts slowly: as root, cpupower frequency-set -g performance."
         return host.governor.map { $0 == "performance" ? (.good, $0, nil) : (.limits, $0, advice) }
     }
@@ -47,7 +47,7 @@ extension MachineFacts {
     /// The boot option that keeps idle processors running (the kernel's kernel-parameters.txt).
     private var pollOption: String { host.machine == "x86_64" ? "idle=poll" : "nohlt" }
 
-    var idleVerdict: Verdict? {
+    var idleVerdict: MachineVerdict? {
         if pollsWhenIdle { return (.good, "not used (\(pollOption))", nil) }
         guard idleDriver != nil || idleExit != nil else { return nil }
         let exit = idleExit.map { "exit in up to \(DurationText.spaced(nanoseconds: $0))" }
@@ -75,14 +75,14 @@ extension MachineFacts {
         return "\(root)ask for an idle latency of 0 (--thread idle:0), or boot with \(pollOption)"
     }
 
-    var idleLimitVerdict: Verdict? {
+    var idleLimitVerdict: MachineVerdict? {
         let (device, advice) = ("/dev/cpu_dma_latency", "It keeps processors awake: run as root, or add a udev rule.")
         return mayLimitIdle.map {
             $0 ? (.good, "\(device), writable", nil) : (.usual, "\(device), not writable", advice)
         }
     }
 
-    var siblingsVerdict: Verdict? {
+    var siblingsVerdict: MachineVerdict? {
         let off = host.hypervisor == true ? "off, as far as the host shows" : "off"
         let advice = "A tick takes longer if the core's other thread works: boot with nosmt, or use taskset."
         guard let sharesCores else { return nil }
@@ -90,14 +90,14 @@ extension MachineFacts {
         return host.hypervisor == nil ? (.unknown, off + Self.maybeGuest, nil) : (.good, off, nil)
     }
 
-    var processorsVerdict: Verdict? {
+    var processorsVerdict: MachineVerdict? {
         guard host.processors > 0 else { return nil }
         let found = "\(host.processors) online" + (host.usableProcessors.map { ", \($0) usable" } ?? "")
         if host.usableProcessors ?? host.processors > 1 { return (.good, found, nil) }
         return (.limits, found, "All work waits for one processor: allow another (taskset, docker --cpuset-cpus).")
     }
 
-    var quotaVerdict: Verdict? {
+    var quotaVerdict: MachineVerdict? {
         guard let quota = host.cpuQuota else {
             guard showsGroups else { return nil }
             return showsAllGroups
@@ -108,7 +108,7 @@ extension MachineFacts {
         return (.limits, found, "At the limit, everything stops for up to 100 ms: raise it (CPUQuota=, docker --cpus).")
     }
 
-    var realTimeVerdict: Verdict? {
+    var realTimeVerdict: MachineVerdict? {
         guard let allowsRealTime else { return nil }
         let (limit, hasRight) = (realTimeLimit ?? 0, maySetPriorities == true)
         let reason = hasRight ? "CAP_SYS_NICE" : limit == .max ? "no limit" : "limit: \(limit) (RLIMIT_RTPRIO)"
@@ -126,7 +126,7 @@ extension MachineFacts {
         return (.usual, "refused", advice)
     }
 
-    var lockedMemoryVerdict: Verdict? {
+    var lockedMemoryVerdict: MachineVerdict? {
         guard let lockedMemory else { return nil }
         if lockedMemory == .max { return (.good, "no limit", nil) }
         let (mebibytes, kibibytes) = (lockedMemory >> 20, lockedMemory >> 10)

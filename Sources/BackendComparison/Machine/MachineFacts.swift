@@ -88,7 +88,7 @@ extension MachineFacts {
         "hpet", "acpi_pm", "xen", "hyperv_clocksource_msr", "jiffies", "refined-jiffies", "pit",
     ]
 
-    var sourceVerdict: Verdict? {
+    var sourceVerdict: MachineVerdict? {
         guard let source = host.clockSource else { return nil }
         if Self.fastSources.contains(source) { return (.good, source, nil) }
         guard Self.slowSources.contains(source) else { return (.unknown, "\(source), which is rare", nil) }
@@ -97,7 +97,7 @@ extension MachineFacts {
         return (.limits, source, "Each reading is slow: \(better ?? "dmesg says why the kernel has no better source").")
     }
 
-    var readingVerdict: Verdict? {
+    var readingVerdict: MachineVerdict? {
         guard let price = host.clockRead else { return nil }
         let found = "\(NumberText.fixed(price, places: 0)) ns"
         // A system call takes longer than this, and a reading without one does not.
@@ -105,7 +105,7 @@ extension MachineFacts {
         return (.limits, found, "Each tick reads the clock several times: use a faster source, and avoid sandboxes.")
     }
 
-    var resolutionVerdict: Verdict? {
+    var resolutionVerdict: MachineVerdict? {
         guard let resolution else { return nil }
         let step = clockStep.flatMap { $0 < 2 ? nil : ", read in steps of \(NumberText.fixed($0, places: 0)) ns" }
         let found = DurationText.spaced(nanoseconds: resolution) + (step ?? "")
@@ -113,7 +113,7 @@ extension MachineFacts {
         return (.limits, found, "The kernel rounds deadlines up: remove highres=off from its boot options.")
     }
 
-    var preemptionVerdict: Verdict? {
+    var preemptionVerdict: MachineVerdict? {
         let isDynamic = preemption == "PREEMPT_DYNAMIC"
         // Only a dynamic kernel has the boot option.
         let remedy = isDynamic ? "boot with preempt=full, or use PREEMPT_RT" : "use PREEMPT_RT, or PREEMPT_DYNAMIC"
@@ -139,7 +139,7 @@ extension MachineFacts {
         return (.usual, found, "The kernel's own work can delay a tick: PREEMPT_RT bounds the delay.")
     }
 
-    var slackVerdict: Verdict? {
+    var slackVerdict: MachineVerdict? {
         guard let timerSlack else { return nil }
         let found = "up to \(DurationText.spaced(nanoseconds: timerSlack))"
         // No sleeper notices a microsecond.
@@ -147,12 +147,12 @@ extension MachineFacts {
         return (.usual, found, "Sleeps end that much later, timers do not: ask for less with PR_SET_TIMERSLACK.")
     }
 
-    var sliceVerdict: Verdict? {
+    var sliceVerdict: MachineVerdict? {
         let advice = "Among busy programs a thread waits longer: use Linux 6.12 or later, or allow sched_setattr(2)."
         return grantsSlice.map { $0 ? (.good, "100 µs, on request", nil) : (.usual, "the kernel's own", advice) }
     }
 
-    var throttlingVerdict: Verdict? {
+    var throttlingVerdict: MachineVerdict? {
         // This limit has not ended with Linux 6.12.
         if groupRealTimeShare == 0 {
             let found = "no time at all for real-time threads of the control group"
@@ -174,14 +174,14 @@ extension MachineFacts {
     }
 
     /// From Linux 6.12 on sched_rt_runtime_us bounds what deadline threads may ask for, and throttles no thread.
-    private var fairServerVerdict: Verdict {
+    private var fairServerVerdict: MachineVerdict {
         if fairShare == 0 { return (.good, "off: the fair server keeps nothing for ordinary threads", nil) }
         let share = NumberText.fixed(fairShare ?? 5, places: 0)
         let found = "the fair server keeps \(share) % for ordinary threads\(fairShare == nil ? ", by default" : "")"
         return (.usual, found, "Only spinning threads reach it: let them sleep for that share of each second.")
     }
 
-    var isolationVerdict: Verdict? {
+    var isolationVerdict: MachineVerdict? {
         guard isolated != nil || tickless != nil else { return nil }
         let parts = [isolated, tickless.flatMap { $0.isEmpty ? nil : "tickless \($0)" }].compactMap(\.self)
         let found = parts.filter { !$0.isEmpty }.joined(separator: ", ")

@@ -38,7 +38,7 @@ struct Measurement {
         while plan.begins(lap: lap, left: plan.timeForLaps - begin.duration(to: TimerClock.suspending.now)) {
             watch.beginLap()
             for planned in plan.order(inLap: lap) where !hasFailed(planned) {
-                watch.beginTurn(under: planned.load, reading: watch.reading)
+                watch.beginTurn(under: planned.load.name, reading: watch.reading)
                 guard let turn = try measure(planned, "lap \(lap)", goesOn) else {
                     watch.endLap(reading: watch.reading)
                     return false

@@ -44,7 +44,7 @@ struct MachineWatch {
     /// Their number.
     let count: Int
     private var (whole, ofLap) = (Sums(), Sums())
-    private var block: (load: Load, start: Reading)?
+    private var block: (load: String, start: Reading)?
     /// What the groups with a quota counted in the turns, and the nanoseconds of these turns.
     private var throttling: [Throttling?]
     private var timeOfThrottling = 0.0
@@ -65,10 +65,10 @@ struct MachineWatch {
 
     mutating func beginLap() { ofLap = Sums() }
 
-    /// Begins a turn under a load of ours. Turns under one load that follow each other are one block, with readings at
-    /// its ends alone: at each reading the kernel weighs the pressure of its processors by whole ticks of its own, and
-    /// loses much of it if the readings are close.
-    mutating func beginTurn(under load: Load, reading read: () -> Reading) {
+    /// Begins a turn under a load of ours, by its name. Turns under one load that follow each other are one block, with
+    /// readings at its ends alone: at each reading the kernel weighs the pressure of its processors by whole ticks of
+    /// its own, and loses much of it if the readings are close.
+    mutating func beginTurn(under load: String, reading read: () -> Reading) {
         if block?.load == load { return }
         let now = read()
         end(at: now)
@@ -86,7 +86,7 @@ struct MachineWatch {
     }
 
     /// Adds turns under a load of ours, from its readings at both ends.
-    mutating func add(from before: Reading, to after: Reading, under load: Load) {
+    mutating func add(from before: Reading, to after: Reading, under load: String) {
         let elapsed = Double(after.time) - Double(before.time)
         let stops = zip(before.throttling, after.throttling)
             .map { before, after in before.flatMap { after?.since($0) } }
@@ -95,13 +95,13 @@ struct MachineWatch {
         var turn = Sums()
         // Under a load of ours, programs wait because of us. The threads of a group that its quota stops count as
         // waiting, too.
-        if load == .idle, stops.allSatisfy({ $0?.nanoseconds == 0 && $0?.stops == 0 }), let early = before.pressure,
+        if load == RowKey.idle, stops.allSatisfy({ $0?.nanoseconds == 0 && $0?.stops == 0 }), let early = before.pressure,
             let late = after.pressure, late >= early
         {
             (turn.waiting, turn.timeOfWaiting) = (Double(late - early), elapsed)
         }
         // The programs of such a load are not in our own account.
-        if load == .idle, let early = before.processors, let late = after.processors {
+        if load == RowKey.idle, let early = before.processors, let late = after.processors {
             if late.busy >= early.busy, let own = before.own, let ownLater = after.own {
                 (turn.busy, turn.own) = (Double(late.busy - early.busy), Double(ownLater) - Double(own))
                 turn.timeOfOthers = elapsed * Double(count)
@@ -113,7 +113,7 @@ struct MachineWatch {
         }
         whole.add(turn)
         // What is stolen beside programs of ours disturbs no turn without them.
-        if load != .idle { (turn.stolen, turn.timeOfStealing) = (0, 0) }
+        if load != RowKey.idle { (turn.stolen, turn.timeOfStealing) = (0, 0) }
         ofLap.add(turn)
     }
 
