@@ -180,7 +180,7 @@ import Testing
         let widths = shown.split(separator: "\n").map(\.count)
         for locale in [["LC_ALL=C"], ["LC_ALL=", "LANG=POSIX"], ["LC_ALL=", "LC_CTYPE=de_DE.ISO-8859-1"]] {
             let text = try await Command.run(["show", Self.idle], by: locale).output
-            #expect(text.utf8.allSatisfy { $0 < 128 } && text.contains("24 us     81 us (65-99)"), "\(text)")
+            #expect(text.utf8.allSatisfy { $0 < 128 } && text.contains("32 us     75 us (69-89)"), "\(text)")
             #expect(text.split(separator: "\n").map(\.count) == widths, "the columns stay")
             // A file is the same for all.
             let file = try await Command.run(["show", Self.idle, "-o", "-"], by: locale).output
