@@ -95,7 +95,8 @@ struct MachineWatch {
         var turn = Sums()
         // Under a load of ours, programs wait because of us. The threads of a group that its quota stops count as
         // waiting, too.
-        if load == RowKey.idle, stops.allSatisfy({ $0?.nanoseconds == 0 && $0?.stops == 0 }), let early = before.pressure,
+        if load == RowKey.idle, stops.allSatisfy({ $0?.nanoseconds == 0 && $0?.stops == 0 }),
+            let early = before.pressure,
             let late = after.pressure, late >= early
         {
             (turn.waiting, turn.timeOfWaiting) = (Double(late - early), elapsed)
