@@ -135,9 +135,12 @@ struct StretchPicture {
 
     /// At most seven.
     private var times: [Label] {
-        let step = (0...).lazy.map(LatenessAxis.round).first { end / $0 <= 6 } ?? end
+        let step: UInt64 = (0..<60).lazy.map(LatenessAxis.round).first { end / $0 <= 6 } ?? end
         return (0...end / step)
-            .map { (DurationText.spaced(nanoseconds: $0 * step), Double($0 * step) / Double(end)) }
+            .map { (number: UInt64) -> Label in
+                let time: UInt64 = number * step
+                return (DurationText.spaced(nanoseconds: time), Double(time) / Double(end))
+            }
     }
 }
 
