@@ -65,7 +65,7 @@ struct StretchDrift: Codable, Hashable, Sendable {
             // Twice a median is a whole number.
             medians.add(time: Int128(2 * (times.median ?? 0)), lateness: Int128(2 * (latenesses.median ?? 0)))
         }
-        // Many timers with one tick each may all tick at one time.
+        // All at one time have no line.
         guard let line = medians.line else { return nil }
         // The residuals have two degrees of freedom fewer than there are points.
         let freedom = count - 2
