@@ -1,3 +1,4 @@
+#if Instrument
 internal import ArgumentParser
 internal import BackendComparison
 internal import PreciseTimer
@@ -124,3 +125,16 @@ struct Show: ParsableCommand {
         try output.finish(reports[0], files, &console)
     }
 }
+#else
+internal import Glibc
+internal import TimerKernel
+
+/// The command of a build without its trait, such as that of a dependency.
+@main
+enum WithoutTrait {
+    static func main() {
+        StandardError.writeLine("compare-backends is left out of this build: build it with the package trait Instrument")
+        exit(2)
+    }
+}
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 internal import ArgumentParser
 internal import BackendComparison
 internal import PreciseTimer
@@ -121,3 +122,4 @@ extension ArgumentHelp {
     /// The help of an option with a value.
     static func value(_ name: String, _ text: String) -> ArgumentHelp { ArgumentHelp("\(text)", valueName: name) }
 }
+#endif

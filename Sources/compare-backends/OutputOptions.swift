@@ -1,3 +1,4 @@
+#if Instrument
 internal import ArgumentParser
 internal import BackendComparison
 
@@ -126,3 +127,4 @@ struct OutputPath {
         (self.path, format) = (path, found)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 internal import ArgumentParser
 internal import BackendComparison
 internal import Glibc
@@ -79,3 +80,4 @@ extension Failure {
         return (code > 128 ? "" : "error: ") + (clean.count <= 300 ? clean : clean.prefix(300) + "…")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import Glibc
 import TestSupport
@@ -239,3 +240,4 @@ enum Command {
         return try await Child.run(["sh", "-c", tools]).code == 0
     }
 }
+#endif

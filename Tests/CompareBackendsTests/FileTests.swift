@@ -1,3 +1,4 @@
+#if Instrument
 import BackendComparison
 import Foundation
 import PreciseTimer
@@ -133,3 +134,4 @@ import Testing
         #expect(try await Command.run(run + need).code == 0)
     }
 }
+#endif

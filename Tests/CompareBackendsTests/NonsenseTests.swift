@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import TestSupport
 import Testing
@@ -187,3 +188,4 @@ import Testing
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import Glibc
 import TestSupport
@@ -117,3 +118,4 @@ struct InterruptTests {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import TestSupport
 import Testing
@@ -188,3 +189,4 @@ import Testing
         }
     }
 }
+#endif

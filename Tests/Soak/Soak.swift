@@ -1,3 +1,4 @@
+#if Instrument
 import ArgumentParser
 import Glibc
 import PreciseTimer
@@ -145,3 +146,16 @@ struct Growth {
         .compactMap(\.self)
     }
 }
+#else
+import Glibc
+import TimerKernel
+
+/// The soak of a build without its trait.
+@main
+enum WithoutTrait {
+    static func main() {
+        StandardError.writeLine("timer-soak is left out of this build: build it with the package trait Instrument")
+        exit(2)
+    }
+}
+#endif
