@@ -34,7 +34,7 @@ docs: libevent
 # The README's picture, from a file of results with long stretches. Needs Debian's chromium and pngquant.
 RESULTS ?= Tests/Samples/idle.json
 picture: libevent
-	Documentation/picture $(RESULTS) Documentation/lateness.png
+	Documentation/maintainers/picture $(RESULTS) Documentation/lateness.png
 
 # Takes up to a quarter of an hour.
 bench: libevent

@@ -164,7 +164,7 @@ static inline int main_is_real_time(void) {
 }
 
 // Whether the kernel was built with PREEMPT_RT (uname(2)); before Linux 5.4 its patch wrote a space. The file
-// /sys/kernel/realtime does not exist on every such kernel.
+// /sys/kernel/realtime does not exist on every such kernel (Documentation/findings/rt-realtime-file.sh).
 static inline int kernel_is_preempt_rt(void) {
     struct utsname name;
     return uname(&name) == 0 && (strstr(name.version, "PREEMPT_RT") || strstr(name.version, "PREEMPT RT"));

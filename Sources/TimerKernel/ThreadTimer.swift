@@ -4,10 +4,10 @@
 ///
 /// A Linux with PREEMPT_RT lets such a timer expire in a thread of its own, `ktimers/N` of SCHED_FIFO 1, which gets no
 /// processor beside any real-time thread that is busy. The time-outs of a real-time thread's own calls expire in the
-/// interrupt: see `__hrtimer_setup_sleeper` in kernel/time/hrtimer.c. So there a real-time thread sleeps in a call with
-/// a time-out, and another thread wakes it without a timer (``WakeUp``). The timer is set only if it hears what a
-/// time-out does not: that the wall clock was set, or that the machine was suspended. On other kernels such a sleep
-/// would end about a microsecond later than a read.
+/// interrupt: see `__hrtimer_setup_sleeper` in kernel/time/hrtimer.c, and Documentation/findings/rt-timerfd-starves.sh.
+/// So there a real-time thread sleeps in a call with a time-out, and another thread wakes it without a timer
+/// (``WakeUp``). The timer is set only if it hears what a time-out does not: that the wall clock was set, or that the
+/// machine was suspended. On other kernels such a sleep would end about a microsecond later than a read.
 package struct ThreadTimer: ~Copyable, Sendable {
     private let timer: TimerDescriptor
     private let clock: TimerClock

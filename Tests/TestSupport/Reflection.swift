@@ -39,7 +39,8 @@ private func readParts(of value: Any, depth: Int) {
 
 /// The names of a module's public types, from the list with which the code is compared. Protocols are left out.
 package func publicTypes(of module: String) throws -> Set<String> {
-    let list = URL(filePath: #filePath).appending(path: "../../../Documentation/public-symbols.txt").standardized
+    let path = "../../../Documentation/maintainers/public-symbols.txt"
+    let list = URL(filePath: #filePath).appending(path: path).standardized
     let type = try Regex("\(module)\\.(\\S+) {4}(?:\\S+ )*(?:class|enum|struct) \\w+", as: (Substring, Substring).self)
     return Set(
         try String(contentsOf: list, encoding: .utf8).split(separator: "\n")

@@ -54,7 +54,8 @@ extension MachineFacts {
         watch.add(from: before, to: after, under: RowKey.idle)
         let state = watch.state(loadAverage: LoadAverage.current)
         (othersShare, loadAverage) = (state.others, state.loadAverage)
-        // If a quota stopped this process meanwhile, the pressure is its own, and is not known.
+        // If a quota stopped this process meanwhile, the pressure is its own, and is not known:
+        // Documentation/findings/quota-is-pressure.sh.
         (waitingShare, stopsInWork) = (state.waiting, state.quota?.stops)
         stolenNow = state.stolen.map { $0 * Double(watch.count) }
         // Since the start one hundredth of a second counts, too: it shows that the host counts.

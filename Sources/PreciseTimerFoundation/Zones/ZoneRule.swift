@@ -27,7 +27,8 @@ package struct ZoneRule: Sendable {
         if parser.rest.isEmpty { return }
         guard parser.skipsName() else { return nil }
         let offset = parser.startsWithTime ? parser.time(hours: 24).map { -$0 } : standard + 3_600
-        // The rule that glibc takes if there is none, and no file `posixrules`.
+        // The rule that glibc takes if there is none, and no file `posixrules`, with which it is wrong from 2038 on:
+        // Documentation/findings/glibc-new-york-2038.sh.
         if parser.rest.isEmpty { parser.rest = ",M3.2.0,M11.1.0" }
         guard let offset, let start = parser.change(), let end = parser.change(), parser.rest.isEmpty else {
             return nil

@@ -40,8 +40,9 @@ package struct AlarmWatchdog: Sendable {
         /// The alarm is on time, or was found overdue for the first time.
         case onTime
         /// It is overdue for this instant, and is to be set anew: the kernel's timer may have been lost, or may wait on
-        /// a processor that is kept busy or that the host does not run. It is silent if that has not helped so far, and
-        /// limps if for a minute nothing else has helped.
+        /// a processor that is kept busy or that the host does not run. A timer is on the processor of the thread that
+        /// sets it; the watchdog sleeps between checks, so timers that it sets do expire. The alarm is silent if that
+        /// has not helped so far, and limps if for a minute nothing else has helped.
         case late(UInt64, isSilent: Bool = false, limps: Bool = false)
     }
 
