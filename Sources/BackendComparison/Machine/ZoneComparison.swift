@@ -92,7 +92,7 @@ extension ZoneComparison {
 }
 
 /// The time zone of the C library (tzset(3)): that of TZ in each of its forms, or else that of /etc/localtime.
-struct LocalZone: Sendable {
+private struct LocalZone: Sendable {
     /// Has the C library look at TZ and /etc/localtime.
     init() { tzset() }
 

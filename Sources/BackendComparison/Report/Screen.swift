@@ -125,7 +125,7 @@ extension MachineFacts {
 
 /// Lays out text in columns that are as wide as their widest cell, with two spaces in between. The first one has names,
 /// which are flush left; the others have numbers, which end at the right.
-struct TextColumns {
+private struct TextColumns {
     /// A line of titles, and the lines of each row.
     typealias Block = (titles: String, rows: [[String]])
 
@@ -172,7 +172,7 @@ struct TextColumns {
 }
 
 /// How text stands out on a terminal: ECMA-48's "select graphic rendition".
-enum Ink: String, Sendable {
+private enum Ink: String, Sendable {
     /// What must not be overlooked.
     case wrong = "1;31"
     case strong = "1"

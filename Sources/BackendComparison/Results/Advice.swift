@@ -45,7 +45,7 @@ extension String {
 }
 
 /// What follows from the figures under one load or several: a sentence without its full stop.
-struct Conclusion: Hashable, Sendable {
+private struct Conclusion: Hashable, Sendable {
     /// A part of the sentence. Under several loads times and prices have two ends.
     enum Part: Hashable, Sendable {
         case text(String)

@@ -121,7 +121,7 @@ extension Array where Element == Double {
 /// The sums behind a line through points of time and lateness, fitted by least squares.
 ///
 /// They are exact, and wrap around: a line needs only their distances from the means.
-struct LineSums {
+private struct LineSums {
     /// The number of points.
     private var count: Int128 = 0
     // Sums over the points of the time, the lateness, their squares and their product.

@@ -155,3 +155,21 @@ package struct Period: Equatable, Sendable {
         return nanoseconds.dividingFullWidth(product).quotient
     }
 }
+
+/// Random numbers from a seed: SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators"
+/// (2014). Not for secrets.
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    /// A generator whose numbers the seed determines.
+    package init(seed: UInt64) { state = seed }
+
+    /// The next number. Constant time.
+    package mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}

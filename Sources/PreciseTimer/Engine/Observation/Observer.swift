@@ -121,7 +121,7 @@ extension ServiceState {
 
 /// Notices the steps of a service's clock: somebody sets the wall clock, or the machine is suspended while the clock
 /// goes on. What comes due by a step has no lateness.
-final class StepWatch {
+private final class StepWatch {
     /// The clock; nil for virtual time, whose alarm counts its steps itself.
     private let clock: TimerClock?
     private let alarm: (any SteppingAlarm)?
