@@ -132,7 +132,7 @@ extension ValuesCheck {
 
 /// Chooses pairs of texts from numbers of an input. Most are near a value that exists, so that what is refused does not
 /// hide what is computed.
-struct ValueTexts {
+private struct ValueTexts {
     private var input: ByteReader
 
     init(_ input: ByteReader) { self.input = input }
