@@ -294,7 +294,7 @@ final class Watch: Sendable {
 }
 
 /// A 1 ms timer that records its lateness, including that of the deadlines it missed.
-final class Beat: Sendable {
+private final class Beat: Sendable {
     private let lateness = Mutex(TimeBins())
 
     func note(_ tick: PreciseTimer.Tick) {
