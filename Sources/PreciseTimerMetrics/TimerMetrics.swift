@@ -168,7 +168,7 @@ extension TimerService {
 
 /// A gauge that its backend has only while it has a value: an older value would look like the present one, and not
 /// every backend knows NaN. One thread at a time shows a value.
-final class PassingGauge: Sendable {
+private final class PassingGauge: Sendable {
     private let make: @Sendable () -> Gauge
     /// Whether it is NaN, and stays, if it has no value.
     private let isLasting: Bool
@@ -195,7 +195,7 @@ final class PassingGauge: Sendable {
 }
 
 /// The metrics of one reporter, as its factory made them.
-struct MetricHandles: Sendable {
+private struct MetricHandles: Sendable {
     /// What came since the last report.
     struct News {
         /// Nil if the service collects no statistics.
@@ -256,7 +256,7 @@ struct MetricHandles: Sendable {
 
 /// The value of `service` in the metrics of one reporter. While this object lives, no other reporter has it in metrics
 /// of the same name and factory: they would overwrite each other's gauges.
-final class ServiceLabel: Sendable {
+private final class ServiceLabel: Sendable {
     private struct Key: Hashable, Sendable {
         let name: String
         /// The factory's object, or the type of a factory that is a value. The reporter's metrics hold the object, so
