@@ -1,3 +1,4 @@
+#if Instrument
 internal import BackendComparison
 
 /// The terminal: results on standard output, messages and progress on standard error, and Ctrl-C.
@@ -50,3 +51,4 @@ struct Console {
         shown = ""
     }
 }
+#endif

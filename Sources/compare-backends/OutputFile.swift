@@ -1,3 +1,4 @@
+#if Instrument
 internal import BackendComparison
 internal import Glibc
 internal import TimerKernel
@@ -53,3 +54,4 @@ final class OutputFile {
         try OpenFile(path, O_WRONLY | O_CREAT | flag)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 internal import BackendComparison
 internal import CTimerKernel
 internal import FoundationEssentials
@@ -83,3 +84,4 @@ enum Interrupt {
             == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import PreciseTimer
 import TestSupport
@@ -82,5 +83,171 @@ import Testing
             #expect(measurement.rows.allSatisfy { $0.drift != nil && $0.series != nil && $0.failure == nil })
             #expect(measurement.rows[1].drift.map { $0.ppm > 0 } == true, "sleep-for runs away")
         }
+    }
+}
+
+/// The lateness over the time of a stretch.
+@Suite struct LatenessSeriesTests {
+    private func made(_ points: [(time: UInt64, lateness: Int64)], steps: Int = 200) -> LatenessSeries? {
+        LatenessSeries(points.map { Point(time: $0.time, lateness: $0.lateness) }, steps: steps)
+    }
+
+    @Test func aStepHasTheMedianAndTheGreatestLatenessOfItsTicks() throws {
+        let points = [5, 9, 1, 70, 20, 30].enumerated().map { (UInt64($0.offset) * 10, Int64($0.element)) }
+        let series = try #require(made(points, steps: 2))
+        #expect(series.step == 26)
+        #expect(series.medians == [5, 30] && series.maxima == [9, 70])
+    }
+
+    @Test func theOrderOfTheTicksDoesNotMatter() {
+        let points = (0..<1000).map { (UInt64($0) * 1_000, Int64($0 * 37 % 101)) }
+        #expect(made(points) == made(points.reversed()))
+    }
+
+    @Test func aStepWithoutATickIsEmpty() {
+        let series = made([(0, 5), (1, 6), (2, 7), (90, 8)], steps: 3)
+        #expect(series?.medians == [6, nil, 8] && series?.maxima == [7, nil, 8])
+    }
+
+    @Test func thereAreNoMoreStepsThanDeadlines() {
+        // Ten timers tick at each of three deadlines.
+        let few = made((0..<30).map { (UInt64($0 / 10) * 1_000_000, Int64($0)) })
+        #expect(few?.medians == [4, 14, 24] && few?.maxima == [9, 19, 29])
+        let many = made((0..<12_345).map { (UInt64($0) * 1_000_000, 1) })
+        #expect(many?.medians.count == 200 && many?.medians.contains(nil) == false)
+        #expect(made([(0, 5)])?.medians == [5])
+        #expect(made([]) == nil)
+    }
+}
+
+/// How often a stretch without a drift, or with a known one, is taken for another one. The noise promises one of a
+/// hundred at most, whatever the machine does.
+@Suite struct DriftNoiseTests {
+    /// What makes ticks late.
+    enum Kind: CaseIterable {
+        /// Two levels, 27 and 50 µs, each kept for so many ticks.
+        case shortLevels, longLevels, slowLevels
+        /// Levels of any height between 20 and 60 µs.
+        case anyLevels
+        /// Three stalls of 20 ms, which a timer skips, or catches up with tick by tick.
+        case skippedStalls, caughtStalls
+        /// Each tick on its own, or beside the tick before it.
+        case independent, wandering
+
+        /// The latenesses of a stretch with a tick each millisecond, in µs.
+        func latenesses(_ ticks: Int, seed: Int) -> [Double] {
+            var random = SplitMix64(seed: UInt64(seed))
+            func uniform() -> Double { Double(random.next() >> 11) / 0x1p53 }
+            func exponential(_ mean: Double) -> Double { -mean * log(1 - uniform()) }
+            func number(_ range: ClosedRange<Int>) -> Int { range.lowerBound + Int(uniform() * Double(range.count)) }
+            func levels(of lengths: ClosedRange<Int>) -> [Double] {
+                var (isHigh, left) = (uniform() < 0.5, number(1...lengths.upperBound))
+                return (0..<ticks)
+                    .map { _ in
+                        if left == 0 { (isHigh, left) = (!isHigh, number(lengths)) }
+                        left -= 1
+                        return (isHigh ? 50 : 27) + 8 * (uniform() - 0.5)
+                    }
+            }
+            switch self {
+            case .anyLevels:
+                var (level, left) = (0.0, 0)
+                return (0..<ticks)
+                    .map { _ in
+                        if left == 0 { (level, left) = (20 + 40 * uniform(), number(50...500)) }
+                        left -= 1
+                        return level + 8 * (uniform() - 0.5)
+                    }
+            case .shortLevels: return levels(of: 5...50)
+            case .longLevels: return levels(of: 50...500)
+            case .slowLevels: return levels(of: 500...5_000)
+            case .independent: return (0..<ticks).map { _ in exponential(30) }
+            case .wandering:
+                var wander = 0.0
+                return (0..<ticks)
+                    .map { _ in
+                        wander = 0.98 * wander + 4 * uniform() - 2
+                        return 50 + wander + 20 * uniform() - 10
+                    }
+            case .skippedStalls, .caughtStalls:
+                var latenesses = (0..<ticks).map { _ in 27 + exponential(5) }
+                for _ in 0..<3 {
+                    let first = number(0...ticks - 21)
+                    for tick in 0..<(self == .caughtStalls ? 20 : 1) {
+                        latenesses[first + tick] += 1000 * Double(20 - tick)
+                    }
+                }
+                return latenesses
+            }
+        }
+
+        func drift(_ ticks: Int, ppm: Double, seed: Int) -> StretchDrift? {
+            let points = latenesses(ticks, seed: seed).enumerated()
+                .map { tick, lateness in
+                    Point(time: UInt64(tick) * 1_000_000, lateness: Int64(1000 * lateness + Double(tick) * ppm))
+                }
+            return StretchDrift(points)
+        }
+    }
+
+    /// The series of a quarter of a second, of short runs, and of a default run.
+    @Test(
+        arguments: Kind.allCases,
+        [(250, 1000), (1000, 1000), (4000, Effort.of(100, thorough: 1000)), (10_000, Effort.of(50, thorough: 1000))]
+    )
+    func aStretchIsTakenForAnotherDriftInOneOfAHundredAtMost(kind: Kind, size: (ticks: Int, series: Int)) {
+        let ppm = 0.3
+        let wrong = (1...size.series)
+            .count { seed in
+                guard let drift = kind.drift(size.ticks, ppm: ppm, seed: seed) else { return true }
+                return abs(drift.ppm - ppm) > drift.noise
+            }
+        #expect(wrong <= size.series / 100, "\(wrong) of \(size.series)")
+    }
+
+    /// Ramps that are found in at least half of the stretches.
+    @Test(arguments: [
+        (Kind.shortLevels, 1000, 120.0), (.longLevels, 1000, 130), (.independent, 1000, 55), (.shortLevels, 4000, 26),
+        (.longLevels, 4000, 32), (.independent, 4000, 7), (.shortLevels, 10_000, 10), (.longLevels, 10_000, 12),
+        (.independent, 10_000, 2),
+    ])
+    func aGreatDriftIsSeen(kind: Kind, ticks: Int, ppm: Double) {
+        let seen = (1...50)
+            .count { seed in kind.drift(ticks, ppm: ppm, seed: seed).map { $0.ppm > $0.noise } ?? false }
+        #expect(seen >= 25, "\(seen) of 50")
+    }
+
+    /// Each sleep of such a loop adds its own lateness to all later ones, and a stall stays in it for ever.
+    @Test func aLoopWithoutAGridHasTheDriftOfItsSleeps() {
+        let drifts = (1...100)
+            .compactMap { seed in
+                let added = Kind.longLevels.latenesses(10_000, seed: seed)
+                var sum = 0.0
+                let points = added.enumerated()
+                    .map { tick, lateness in
+                        sum += lateness * 1.5 + (tick == 5_000 ? 30_000 : 0)
+                        return Point(time: UInt64(tick) * 1_000_000, lateness: Int64(1000 * sum))
+                    }
+                // Between the two levels of 27 and 50 µs, which are 38,923 and 69,767 ppm.
+                return StretchDrift(points, keepsGrid: false)
+            }
+        #expect(drifts.count == 100)
+        #expect(drifts.allSatisfy { (38_900...69_800).contains($0.ppm) && $0.noise < $0.ppm / 2 })
+        #expect(drifts.count { abs($0.ppm - 52_110) <= $0.noise } >= 97)
+    }
+
+    @Test func aLoopWithoutAGridThatIsSteadyHasLittleNoise() throws {
+        let points = Kind.independent.latenesses(10_000, seed: 1)
+            .reduce(into: [Point]()) { points, lateness in
+                let before = points.last?.lateness ?? 0
+                points.append(Point(time: UInt64(points.count) * 1_000_000, lateness: before + Int64(2000 * lateness)))
+            }
+        let drift = try #require(StretchDrift(points, keepsGrid: false))
+        #expect((53_500...57_000).contains(drift.ppm) && drift.noise < 3_000)
+        // A loop that needs 60 µs for each period of 1 µs falls behind by no more than the time that passes.
+        let hopeless = (0..<10_000).map { Point(time: $0 * 1_000, lateness: 59_000 * Int64($0)) }
+        #expect(StretchDrift(hopeless, keepsGrid: false).map { abs($0.ppm - 983_333) < 100 } == true)
+        // Of too few ticks nothing is known.
+        #expect(StretchDrift(Array(points.prefix(100)), keepsGrid: false) == nil)
     }
 }

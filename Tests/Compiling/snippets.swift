@@ -153,7 +153,7 @@ extension Dates_swift {
     static let date = Date()
 }
 
-extension TimerService_ClockSteps_swift {
+extension TimerService_Clocks_swift {
     enum Calendar {
         static func recompute(after step: Duration) {}
     }

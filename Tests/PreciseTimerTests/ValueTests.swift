@@ -112,3 +112,113 @@ func json(_ value: some Encodable) throws -> String {
 func decode<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
     try JSONDecoder().decode(type, from: Data(json.utf8))
 }
+
+/// Values of another process: what nothing can have made is refused, and the others can be computed with.
+struct DecodingTests {
+    private typealias Statistics = PreciseTimer.Statistics
+    private typealias Histogram = Statistics.Histogram
+    private typealias Change = (old: String, new: String)
+
+    private static let instant = #"{"clock":"suspending","nanoseconds":1000}"#
+
+    @Test func aStallThatCannotHaveBeenIsRefused() throws {
+        let length = try json(Duration.nanoseconds(7))
+        let negative = try [-1, .min].map { try json(Duration.nanoseconds($0)) }
+        let half = Duration.nanoseconds(1) / 2
+        let others = try [.zero - half, half, Duration(attoseconds: .max)].map { try json($0) }
+        let (longest, longer) = (UInt64.max - 1_000, UInt64.max - 999)
+        let lengths = negative + others + [try json(Self.nanoseconds(longer))]
+        let refused: [Change] = lengths.map { (length, $0) }
+        let accepted: [Change] = [(length, try json(Duration.zero)), (length, try json(Self.nanoseconds(longest)))]
+        let stall = #"{"deadline":\#(Self.instant),"length":\#(length)}"#
+        try check(Statistics.Stall.self, stall, refused: refused, accepted: accepted)
+    }
+
+    @Test func aMergedTotalThatIsTooGreatIsOneThatItsCountsCanHave() throws {
+        let (one, all) = (try json(Duration.nanoseconds(1)), try json(Duration.nanoseconds(1) * Int.max))
+        let text = """
+            {"buckets":[{"count":\(Int.max),"upperBound":\(one)}],"count":\(Int.max),"longest":\(one),"total":\(all)}
+            """
+        var histogram = try decode(Histogram.self, text)
+        let other = histogram
+        histogram.merge(other)
+        #expect(histogram.count == .max && histogram.mean == .nanoseconds(1))
+        #expect(try decode(Histogram.self, json(histogram)) == histogram)
+    }
+
+    @Test func theMeanOfMoreDurationsThanCanBeCountedIsNotAboveTheLongest() throws {
+        func bucket(_ end: String) -> String { #"{"count":\#(Int.max),"upperBound":\#(end)}"# }
+        let (one, two) = (try json(Duration.nanoseconds(1)), try json(Duration.nanoseconds(2)))
+        let rest = #""count":\#(Int.max),"longest":\#(two),"total":\#(try json(Duration.nanoseconds(3) * Int.max))"#
+        let histogram = try decode(Histogram.self, #"{"buckets":[\#(bucket(one)),\#(bucket(two))],\#(rest)}"#)
+        #expect(histogram.mean == .nanoseconds(2))
+        #expect(histogram.percentile(1) == .nanoseconds(2))
+    }
+
+    @Test func aMeanAboveTheLongestDurationIsRefused() throws {
+        let (end, longest) = (try json(Duration.nanoseconds(17)), try json(Duration.nanoseconds(16)))
+        func text(_ total: Int) throws -> String {
+            let bucket = #"{"count":2,"upperBound":\#(end)}"#
+            let rest = #""count":2,"longest":\#(longest),"total":\#(try json(Duration.nanoseconds(total)))"#
+            return #"{"buckets":[\#(bucket)],\#(rest)}"#
+        }
+        #expect(try decode(Histogram.self, text(32)).mean == .nanoseconds(16))
+        #expect(throws: DecodingError.self) { try decode(Histogram.self, text(33)) }
+    }
+
+    @Test func anIntervalHasNoStallThatIsLongerThanItsLatenesses() throws {
+        let (empty, own, other) = (try histogram(of: nil), try histogram(of: 3), try histogram(of: 7))
+        func statistics(_ lateness: String, _ stall: Int?, afterStep: Int) throws -> Statistics {
+            let length = try stall.map { try json(Duration.nanoseconds($0)) }
+            let stall = length.map { #""longestStall":{"deadline":\#(Self.instant),"length":\#($0)},"# } ?? ""
+            let rest = #""handlerTime":\#(empty),"lateness":\#(lateness),\#(stall)"missed":0"#
+            return try decode(Statistics.self, #"{"afterStep":\#(afterStep),\#(rest)}"#)
+        }
+        let later = try statistics(own, 3, afterStep: 0)
+        // Of another timer: the same lateness, and another stall.
+        let rest = later.since(try statistics(own, nil, afterStep: 0))
+        #expect(rest.ticks == 0 && rest.longestStall == nil)
+        #expect(try decode(Statistics.self, json(rest)) == rest)
+        // Ticks without lateness of the one, with a lateness of the other.
+        let mixed = try statistics(own, 2, afterStep: 5).since(try statistics(other, 7, afterStep: 1))
+        #expect(mixed.longestStall?.length == .nanoseconds(2))
+        #expect(throws: DecodingError.self) { try statistics(own, 4, afterStep: 0) }
+        #expect(throws: DecodingError.self) { try statistics(empty, 0, afterStep: 1) }
+    }
+
+    private static func nanoseconds(_ number: UInt64) -> Duration {
+        TimerInstant.origin(on: .suspending).duration(to: TimerInstant(nanoseconds: number))
+    }
+
+    /// A histogram of one duration below 16 ns, or of none, as text.
+    private func histogram(of nanoseconds: Int?) throws -> String {
+        guard let nanoseconds else { return #"{"buckets":[],"count":0,"total":[0,0]}"# }
+        let length = try json(Duration.nanoseconds(nanoseconds))
+        return """
+            {"buckets":[{"count":1,"upperBound":\(length)}],"count":1,"longest":\(length),"total":\(length)}
+            """
+    }
+
+    /// A value as text, and its parts with other texts for them.
+    private func check<Value: Codable & Equatable>(
+        _ type: Value.Type,
+        _ right: String,
+        refused: [Change],
+        accepted: [Change]
+    ) throws {
+        for text in [right] + accepted.map({ changed(right, $0) }) {
+            let decoded = try decode(type, text)
+            #expect(try decode(type, json(decoded)) == decoded)
+            #expect(!"\(decoded)".isEmpty)
+        }
+        for text in refused.map({ changed(right, $0) }) {
+            #expect(throws: DecodingError.self, "\(text)") { try decode(type, text) }
+        }
+    }
+
+    private func changed(_ text: String, _ change: Change) -> String {
+        let result = text.replacing(change.old, with: change.new)
+        #expect(result != text, "\(change.old) is in \(text)")
+        return result
+    }
+}

@@ -47,3 +47,16 @@ enum ResourceLimit: Sendable {
         return limit.rlim_cur == rlim_t.max ? .max : UInt64(limit.rlim_cur)
     }
 }
+
+/// How the system schedules a thread (sched(7)).
+enum SchedulingPolicy {
+    /// In a word, that of the calling thread.
+    static var ofCallingThread: String {
+        var parameters = sched_param()
+        unsafe sched_getparam(0, &parameters)
+        // Without SCHED_RESET_ON_FORK.
+        let (number, priority) = (Int(sched_getscheduler(0) & 0xff), parameters.sched_priority)
+        let names = ["ordinary", "fifo:\(priority)", "rr:\(priority)", "batch", "", "idle", "deadline"]
+        return names.indices.contains(number) ? names[number] : "of number \(number)"
+    }
+}

@@ -1,3 +1,5 @@
+internal import PreciseTimer
+
 /// What a machine shows about its precision, and what it allows this process. A fact that the kernel does not show is
 /// nil.
 package struct MachineFacts: Hashable, Sendable {
@@ -77,122 +79,185 @@ package struct MachineFacts: Hashable, Sendable {
     var zone: ZoneComparison?
 }
 
-/// The verdicts on the clock and the kernel.
+/// The facts of this machine, as the kernel shows them now.
 extension MachineFacts {
-    /// Sources that a process reads by itself, without a system call.
-    private static let fastSources: Set = [
-        "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter", "riscv_clocksource", "timebase", "tod",
-    ]
-    /// Sources that take a system call, a slow device or an exit to the host.
-    private static let slowSources: Set = [
-        "hpet", "acpi_pm", "xen", "hyperv_clocksource_msr", "jiffies", "refined-jiffies", "pit",
-    ]
-
-    var sourceVerdict: MachineVerdict? {
-        guard let source = host.clockSource else { return nil }
-        if Self.fastSources.contains(source) { return (.good, source, nil) }
-        guard Self.slowSources.contains(source) else { return (.unknown, "\(source), which is rare", nil) }
-        let file = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-        let better = clockSources.first { Self.fastSources.contains($0) }.map { "as root, write \($0) to \(file)" }
-        return (.limits, source, "Each reading is slow: \(better ?? "dmesg says why the kernel has no better source").")
+    /// The facts of this machine, and what it allows this process. Takes less than a second.
+    package static var current: MachineFacts {
+        var facts = MachineFacts(host: .current)
+        facts.addSettings()
+        facts.addWork()
+        return facts
     }
 
-    var readingVerdict: MachineVerdict? {
-        guard let price = host.clockRead else { return nil }
-        let found = "\(NumberText.fixed(price, places: 0)) ns"
-        // A system call takes longer than this, and a reading without one does not.
-        if price <= 200 { return (.good, found, nil) }
-        return (.limits, found, "Each tick reads the clock several times: use a faster source, and avoid sandboxes.")
+    private mutating func addSettings() {
+        let sources = ProcFile.line("/sys/devices/system/clocksource/clocksource0/available_clocksource")
+        clockSources = sources?.split(separator: " ").map(String.init) ?? []
+        resolution = TimerClock.suspending.resolution
+        if host.clockSource == "arch_sys_counter" { clockStep = TimerClock.step }
+        (idleDriver, idleGovernor) = (IdleStates.driver, IdleStates.governor)
+        (deepestIdle, idleExit) = (IdleStates.deepest?.name, IdleStates.deepest?.exit)
+        (pollsWhenIdle, mayLimitIdle) = (IdleStates.isPolling, IdleControl.isAllowed)
+        sharesCores = Processors.shareCores
+        preemption = Self.preemption(version: SystemName().version)
+        preemptionMode = Self.preemptionMode(
+            on: host,
+            shown: ProcFile.line("/sys/kernel/debug/sched/preempt"),
+            bootOptions: ProcFile.line("/proc/cmdline"),
+            configuration: ProcFile.text("/boot/config-\(host.kernel)")
+        )
+        hasPackedConfiguration = ProcFile.text("/proc/config.gz") != nil
+        timerSlack = TimerSlack.nanoseconds
+        grantsSlice = try? TimerService(.timerFD).grant.items.contains { $0.option == .slice && $0.refusal == nil }
+        let (runtime, period) = ("/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_period_us")
+        realTimeShare = Self.realTimeShare(runtime: ProcFile.line(runtime), period: ProcFile.line(period))
+        fairShare = Self.fairShare(of: Processors.relevant) {
+            ProcFile.line("/sys/kernel/debug/sched/fair_server/cpu\($0)/\($1)")
+        }
+        isolated = Self.processors("/sys/devices/system/cpu/isolated")
+        tickless = Self.processors("/sys/devices/system/cpu/nohz_full")
+        usesIsolated = Self.areSome(Processors.usableNumbers, in: [isolated, tickless])
+        (showsGroups, showsAllGroups) = (CPUQuota.current.isShown, CPUQuota.current.isWhole)
+        (allowsRealTime, groupRealTimeShare) = (RealTime.isAllowed, RealTimeGroups.share())
+        (realTimeLimit, maySetPriorities) = (ResourceLimit.realTimePriority.current, Capability.setPriority.isHeld)
+        lockedMemory = Capability.lockMemory.isHeld == true ? .max : ResourceLimit.lockedMemory.current
+        zone = .current
     }
 
-    var resolutionVerdict: MachineVerdict? {
-        guard let resolution else { return nil }
-        let step = clockStep.flatMap { $0 < 2 ? nil : ", read in steps of \(NumberText.fixed($0, places: 0)) ns" }
-        let found = DurationText.spaced(nanoseconds: resolution) + (step ?? "")
-        if resolution <= 1 { return (.good, found, nil) }
-        return (.limits, found, "The kernel rounds deadlines up: remove highres=off from its boot options.")
+    /// Works for half a second. A guest that does not want a processor loses none, and shows no stolen time.
+    private mutating func addWork() {
+        var watch = MachineWatch()
+        let before = watch.reading()
+        while TimerClock.suspending.nanoseconds < before.time + 500_000_000 {}
+        let after = watch.reading()
+        watch.add(from: before, to: after, under: RowKey.idle)
+        let state = watch.state(loadAverage: LoadAverage.current)
+        (othersShare, loadAverage) = (state.others, state.loadAverage)
+        // If a quota stopped this process meanwhile, the pressure is its own, and is not known:
+        // Documentation/findings/quota-is-pressure.sh.
+        (waitingShare, stopsInWork) = (state.waiting, state.quota?.stops)
+        stolenNow = state.stolen.map { $0 * Double(watch.count) }
+        // Since the start one hundredth of a second counts, too: it shows that the host counts.
+        stolenSinceStart = after.processors.flatMap { $0.total > 0 ? 100 * Double($0.stolen) / Double($0.total) : nil }
     }
 
-    var preemptionVerdict: MachineVerdict? {
-        let isDynamic = preemption == "PREEMPT_DYNAMIC"
-        // Only a dynamic kernel has the boot option.
-        let remedy = isDynamic ? "boot with preempt=full, or use PREEMPT_RT" : "use PREEMPT_RT, or PREEMPT_DYNAMIC"
-        let advice = "System calls of other programs delay ticks: \(remedy)."
-        switch (preemption, preemptionMode) {
-        case (nil, _): return nil
-        case ("", _): return (.limits, "voluntary, or none", advice)
-        case ("PREEMPT_RT", _): return (.good, "PREEMPT_RT", nil)
-        case (let model?, let mode?):
-            if mode == "none" || mode == "voluntary" { return (.limits, "\(model), \(mode)", advice) }
-            // It holds up the threads without a real-time policy.
-            if mode == "lazy" { return (.usual, "\(model), lazy", advice) }
-        case ("PREEMPT_DYNAMIC", nil):
-            if hasPackedConfiguration {
-                let advice = "See zgrep CONFIG_PREEMPT /proc/config.gz, or boot with preempt=full."
-                return (.unknown, "PREEMPT_DYNAMIC, mode unknown; /proc/config.gz is not read", advice)
+    /// Percent of the processors' time that other programs used; nil if the kernel does not count that of this process,
+    /// as in some sandboxes.
+    static func othersShare(busy: Double, own: Double, of time: Double) -> Double? {
+        busy >= own / 2 && time > 0 ? 100 * max(busy - own, 0) / time : nil
+    }
+
+    /// The list of processors in a file; empty if the file names no processor, nil if there is no such file.
+    private static func processors(_ path: String) -> String? {
+        // Older kernels print a null pointer.
+        ProcFile.text(path).map { $0.contains("null") ? "" : ProcFile.line(path) ?? "" }
+    }
+
+    /// Whether some processors are in one of the lists; nil if the processors or all lists are not known.
+    static func areSome(_ processors: [Int]?, in lists: [String?]) -> Bool? {
+        let known = lists.compactMap { $0.flatMap { Processors.numbers(in: $0) } }
+        guard let processors, !known.isEmpty else { return nil }
+        return known.contains { $0.contains { processors.contains($0) } }
+    }
+
+    /// Percent of the time that the fair server keeps on that of some processors where it is most, from the files
+    /// `runtime` and `period` of each. Nil if one is not shown.
+    static func fairShare(of processors: [Int], reading read: (Int, String) -> String?) -> Double? {
+        let shares = processors.map { number -> Double? in
+            let (runtime, period) = (read(number, "runtime").flatMap(Double.init), read(number, "period"))
+            guard let runtime, let period = period.flatMap(Double.init), runtime >= 0, period > 0 else { return nil }
+            return 100 * runtime / period
+        }
+        let known = shares.compactMap(\.self)
+        return known.count == shares.count ? known.max() : nil
+    }
+
+    /// Which model a dynamic kernel runs, from what it shows to root, from its boot options, or else from the default
+    /// of its configuration; nil if none of them says.
+    static func preemptionMode(on host: Host, shown: String?, bootOptions: String?, configuration: String?) -> String? {
+        // The mode is in parentheses: `none voluntary (full) lazy`.
+        if let marked = shown?.split(separator: " ").first(where: { $0.hasPrefix("(") && $0.hasSuffix(")") }) {
+            return String(marked.dropFirst().dropLast())
+        }
+        // A kernel ignores a mode that it does not have, so only one counts that it must have. The lazy mode came with
+        // 6.13, on x86 first. From 7.0 on, a kernel with that mode has neither of the first two.
+        let options = bootOptions?.split(separator: " ").filter { $0.hasPrefix("preempt=") }.map { $0.dropFirst(8) }
+        var modes: Set = ["full"]
+        if host.hasKernel(7, 0) == false { modes.formUnion(["none", "voluntary"]) }
+        if host.hasKernel(6, 13) == true, host.machine == "x86_64" { modes.insert("lazy") }
+        if let last = options?.last, modes.contains(String(last)) { return String(last) }
+        guard options?.isEmpty == true, let lines = configuration?.split(separator: "\n") else { return nil }
+        let names = ["NONE": "none", "VOLUNTARY": "voluntary", "LAZY": "lazy"]
+        if lines.contains("CONFIG_PREEMPT=y") { return "full" }
+        return names.first { lines.contains("CONFIG_PREEMPT_\($0.key)=y") }?.value
+    }
+
+    /// The word for the model of preemption in a kernel's version (`uname -v`); empty if it names none, nil without a
+    /// version.
+    static func preemption(version: String) -> String? {
+        if version.isEmpty { return nil }
+        // Older versions have a space in it.
+        if version.contains("PREEMPT RT") { return "PREEMPT_RT" }
+        return version.split(separator: " ").first { $0.hasPrefix("PREEMPT") }.map(String.init) ?? ""
+    }
+
+    /// Percent of a period that real-time threads may run, from two numbers of microseconds. A runtime of -1 is no
+    /// limit.
+    static func realTimeShare(runtime: String?, period: String?) -> Double? {
+        guard let runtime = runtime.flatMap(Int.init), let period = period.flatMap(Int.init) else { return nil }
+        return runtime < 0 ? 100 : period > 0 ? 100 * Double(runtime) / Double(period) : nil
+    }
+}
+
+extension Host {
+    /// This machine.
+    static var current: Host {
+        let name = SystemName()
+        let facts = ProcFile.text("/proc/cpuinfo")
+        return Host(
+            system: name.system,
+            kernel: name.release,
+            machine: name.machine,
+            cpu: facts.flatMap { cpuModel(in: $0) },
+            processors: Processors.online,
+            build: .current,
+            clockSource: ProcFile.line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            governor: FrequencyGovernor.worst(),
+            hypervisor: facts.flatMap { isGuest(in: $0) },
+            usableProcessors: Processors.usable,
+            cpuQuota: CPUQuota.current.limit,
+            clockRead: priceOfReading
+        )
+    }
+
+    /// Nanoseconds of one reading of the clock, the median of nine batches. Each measured time includes as much.
+    private static var priceOfReading: Double {
+        let prices = (0..<9)
+            .map { _ in
+                let start = TimerClock.suspending.nanoseconds
+                for _ in 1..<1000 { _ = TimerClock.suspending.nanoseconds }
+                return Double(TimerClock.suspending.nanoseconds - start) / 1000
             }
-            let advice = "Boot with preempt=full, to be sure of the mode."
-            return (.unknown, "PREEMPT_DYNAMIC, the mode is not shown", advice)
-        case (_?, nil): break
-        }
-        let found = [preemption, preemptionMode].compactMap(\.self).joined(separator: ", ")
-        return (.usual, found, "The kernel's own work can delay a tick: PREEMPT_RT bounds the delay.")
+        return prices.sorted()[4]
     }
 
-    var slackVerdict: MachineVerdict? {
-        guard let timerSlack else { return nil }
-        let found = "up to \(DurationText.spaced(nanoseconds: timerSlack))"
-        // No sleeper notices a microsecond.
-        if timerSlack <= 1000 { return (.good, found, nil) }
-        return (.usual, found, "Sleeps end that much later, timers do not: ask for less with PR_SET_TIMERSLACK.")
+    /// Whether the text of /proc/cpuinfo is that of a virtual machine; nil if it does not say, as on ARM machines.
+    static func isGuest(in facts: String) -> Bool? {
+        values("flags", in: facts).first.map { $0.split(separator: " ").contains("hypervisor") }
     }
 
-    var sliceVerdict: MachineVerdict? {
-        let advice = "Among busy programs a thread waits longer: use Linux 6.12 or later, or allow sched_setattr(2)."
-        return grantsSlice.map { $0 ? (.good, "100 µs, on request", nil) : (.usual, "the kernel's own", advice) }
+    /// The model in the text of /proc/cpuinfo. ARM processors have numbers there and no name: one for the maker, and
+    /// one for each kind of core; lscpu knows their names. Nil if there is neither.
+    static func cpuModel(in facts: String) -> String? {
+        if let name = values("model name", in: facts).first { return name }
+        let parts = Set(values("CPU part", in: facts)).sorted()
+        guard let maker = values("CPU implementer", in: facts).first, !parts.isEmpty else { return nil }
+        return "implementer \(maker), part \(parts.joined(separator: " and "))"
     }
 
-    var throttlingVerdict: MachineVerdict? {
-        // This limit has not ended with Linux 6.12.
-        if groupRealTimeShare == 0 {
-            let found = "no time at all for real-time threads of the control group"
-            let advice = "The kernel refuses such threads, to root, too: raise cpu.rt_runtime_us of each group."
-            return (.usual, found, advice)
-        }
-        if let groupRealTimeShare, groupRealTimeShare < 100 {
-            let share = NumberText.fixed(groupRealTimeShare, places: groupRealTimeShare < 1 ? 2 : 0)
-            let found = "limit: \(share) % of the time for real-time threads of the control group"
-            let advice = "Only spinning threads reach it: let them sleep, or raise cpu.rt_runtime_us of each group."
-            return (.usual, found, advice)
-        }
-        guard let hasServer = fairShare != nil ? true : host.hasKernel(6, 12) else { return nil }
-        guard !hasServer else { return fairServerVerdict }
-        guard let realTimeShare else { return nil }
-        if realTimeShare >= 100 { return (.good, "off", nil) }
-        let found = "limit: \(NumberText.fixed(realTimeShare, places: 0)) % of the time for real-time threads"
-        return (.usual, found, "Only spinning threads reach it: sched_rt_runtime_us=-1 lets them block the machine.")
-    }
-
-    /// From Linux 6.12 on sched_rt_runtime_us bounds what deadline threads may ask for, and throttles no thread.
-    private var fairServerVerdict: MachineVerdict {
-        if fairShare == 0 { return (.good, "off: the fair server keeps nothing for ordinary threads", nil) }
-        let share = NumberText.fixed(fairShare ?? 5, places: 0)
-        let found = "the fair server keeps \(share) % for ordinary threads\(fairShare == nil ? ", by default" : "")"
-        return (.usual, found, "Only spinning threads reach it: let them sleep for that share of each second.")
-    }
-
-    var isolationVerdict: MachineVerdict? {
-        guard isolated != nil || tickless != nil else { return nil }
-        let parts = [isolated, tickless.flatMap { $0.isEmpty ? nil : "tickless \($0)" }].compactMap(\.self)
-        let found = parts.filter { !$0.isEmpty }.joined(separator: ", ")
-        if !found.isEmpty {
-            switch usesIsolated {
-            case true?: return (.good, found, nil)
-            case false?:
-                return (.usual, "\(found); not used by this process", "Start the program on one of them: taskset -c N.")
-            case nil: return (.unknown, "\(found); whether this process uses them is not shown", nil)
-            }
-        }
-        return (.usual, "none", "To keep a processor free, boot with isolcpus=N nohz_full=N; then taskset -c N.")
+    /// The values of a field in the text of /proc/cpuinfo, in the order of the processors.
+    private static func values(_ field: String, in facts: String) -> [String] {
+        facts.split(separator: "\n").filter { $0.hasPrefix(field) }
+            .map { $0.drop { $0 != ":" }.dropFirst().split(separator: " ").joined(separator: " ") }
+            .filter { !$0.isEmpty }
     }
 }

@@ -29,19 +29,6 @@ extension TimerClock {
     static func sleep(for duration: Duration) { KernelClock.sleep(for: duration) }
 }
 
-/// The time zone of the C library (tzset(3)): that of TZ in each of its forms, or else that of /etc/localtime.
-struct LocalZone: Sendable {
-    /// Has the C library look at TZ and /etc/localtime.
-    init() { tzset() }
-
-    /// Seconds east of UTC at an instant, in seconds since 1970; nil if the C library has no local time for it.
-    func offset(at instant: Int) -> Int? {
-        var instant = instant
-        var time = unsafe tm()
-        return unsafe localtime_r(&instant, &time) == nil ? nil : time.tm_gmtoff
-    }
-}
-
 /// A timerfd without anything around it (timerfd_create(2)), closed with the object. Results compare the library's
 /// timers with it, so all that it shares with them is the clock.
 final class BareTimer: Sendable {

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import PreciseTimer
+internal import Synchronization
 internal import TimerKernel
 
 /// Bare loops of system calls, the floor of what is possible.
@@ -150,4 +151,14 @@ extension SuspendingClock.Instant {
         }
         self = now.advanced(by: reading.duration(to: instant))
     }
+}
+
+/// Tells a thread, a timer or a comparison to end.
+final class StopFlag: Sendable {
+    /// Releasing and acquiring: a thread that sees it set also sees what the setter has done before.
+    private let flag = Atomic(false)
+
+    var isSet: Bool { flag.load(ordering: .acquiring) }
+
+    func set() { flag.store(true, ordering: .releasing) }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TimerKernel
 
 /// The slope of lateness over time: whether ticks keep to their grid in the long run, and how well that is known.
 ///
@@ -114,5 +115,102 @@ extension Array where Element == Double {
         guard !isEmpty else { return nil }
         let ordered = sorted()
         return (ordered[count / 2] + ordered[(count - 1) / 2]) / 2
+    }
+}
+
+/// The sums behind a line through points of time and lateness, fitted by least squares.
+///
+/// They are exact, and wrap around: a line needs only their distances from the means.
+private struct LineSums {
+    /// The number of points.
+    private var count: Int128 = 0
+    // Sums over the points of the time, the lateness, their squares and their product.
+    private var times: Int128 = 0
+    private var latenesses: Int128 = 0
+    private var squaredTimes: Int128 = 0
+    private var squaredLatenesses: Int128 = 0
+    private var products: Int128 = 0
+
+    /// Adds a point. Constant time.
+    mutating func add(time: Int128, lateness: Int128) {
+        count &+= 1
+        times &+= time
+        latenesses &+= lateness
+        squaredTimes &+= time &* time
+        squaredLatenesses &+= lateness &* lateness
+        products &+= time &* lateness
+    }
+
+    /// The line's slope, and the square of the slope's standard error if the points are independent; nil for fewer than
+    /// three points, or if all are of one time.
+    var line: (slope: Double, variance: Double)? {
+        guard count > 2 else { return nil }
+        let spread = spreads
+        guard spread.ofTimes > 0 else { return nil }
+        let slope = spread.together / spread.ofTimes
+        let residuals = max(spread.ofLatenesses - slope * spread.together, 0)
+        return (slope, residuals / Double(count - 2) / spread.ofTimes)
+    }
+
+    /// The sums of the squares and the products of the distances from the means.
+    private var spreads: (ofTimes: Double, ofLatenesses: Double, together: Double) {
+        // The means are subtracted exactly: great latenesses may differ little.
+        let (time, ofTime) = times.quotientAndRemainder(dividingBy: count)
+        let (lateness, ofLateness) = latenesses.quotientAndRemainder(dividingBy: count)
+        let (number, restOfTime, restOfLateness) = (Double(count), Double(ofTime), Double(ofLateness))
+        let squaresOfTime = squaredTimes &- 2 &* time &* times &+ count &* time &* time
+        let squaresOfLateness = squaredLatenesses &- 2 &* lateness &* latenesses &+ count &* lateness &* lateness
+        let both = products &- time &* latenesses &- lateness &* times &+ count &* time &* lateness
+        return (
+            Double(squaresOfTime) - restOfTime * restOfTime / number,
+            Double(squaresOfLateness) - restOfLateness * restOfLateness / number,
+            Double(both) - restOfTime * restOfLateness / number
+        )
+    }
+}
+
+/// The lateness of a row over the time of its long stretch, in steps of equal length.
+struct LatenessSeries: Codable, Hashable, Sendable {
+    /// Nanoseconds of one step.
+    let step: UInt64
+    /// Nanoseconds: the median and the greatest lateness of the ticks whose deadlines lie in each step; nil for a step
+    /// without a tick.
+    let medians: [Int64?]
+    let maxima: [Int64?]
+
+    private enum CodingKeys: String, CodingKey {
+        case step = "step_ns"
+        case medians = "median_ns"
+        case maxima = "max_ns"
+    }
+
+    /// The most steps. A picture has no room for more.
+    static let most = 200
+    /// Greater numbers are damaged: this is 52 days.
+    private static let limit: Int64 = 1 << 52
+
+    /// The series of one stretch, from its ticks in any order; nil without ticks. Steps have a round length, and there
+    /// are no more of them than different deadlines. O(*n* log *n*) for *n* ticks.
+    init?(_ points: [Point], steps most: Int = Self.most) {
+        guard let end = points.map(\.time).max() else { return nil }
+        let least = end / UInt64(min(most, Set(points.map(\.time)).count)) + 1
+        let step = Duration(wholeNanoseconds: least).rounded(up: true).wholeNanoseconds
+        var latenesses = [[Int64]](repeating: [], count: Int(end / step) + 1)
+        for point in points { latenesses[Int(point.time / step)].append(point.lateness) }
+        for place in latenesses.indices { latenesses[place].sort() }
+        self.step = step
+        medians = latenesses.map { $0.isEmpty ? nil : $0[($0.count - 1) / 2] }
+        maxima = latenesses.map(\.last)
+    }
+
+    /// Whether a measurement can have found this, and a page can draw it.
+    var isSound: Bool {
+        let pairs = zip(medians, maxima)
+        return 0 < step && step < Self.limit && medians.count == maxima.count && medians.count <= Self.most
+            && pairs.contains { $0.0 != nil }
+            && pairs.allSatisfy { median, most in
+                guard let median, let most else { return median == nil && most == nil }
+                return median <= most && -Self.limit < median && most < Self.limit
+            }
     }
 }
