@@ -2,20 +2,18 @@
 
 .PHONY: compare test thorough check docs picture bench examples verdicts races soak fuzz hunt lint libevent
 
-# Swift 6.3 orders the traits of a package at random for each build, and compiles everything again if the order has
-# changed: https://github.com/swiftlang/swift-package-manager/issues/10525
+# Swift with this project's traits and warnings. Without the variable, SwiftPM 6.3 may order the traits anew for each
+# build, and compile everything again: https://github.com/swiftlang/swift-package-manager/issues/10525
+swift := .ci/swift
 export SWIFT_DETERMINISTIC_HASHING = 1
-
-# For this project's own builds: strict memory safety, and warnings are errors.
-export PRECISE_TIMER_STRICT = 1
 
 compare: libevent
 	swift run -c release compare-backends
 
 # The second run sets the clock, by an hour and for moments, if it may; otherwise it says that it may not.
 test: libevent
-	swift test
-	PRECISE_TIMER_STEP_CLOCK=1 swift test --skip-build --filter ClockStepTests
+	$(swift) test
+	PRECISE_TIMER_STEP_CLOCK=1 $(swift) test --skip-build --filter ClockStepTests
 
 # What takes long, besides the tests: other builds, floods, the sanitizers, short searches. About 14 minutes.
 thorough:
@@ -38,18 +36,18 @@ picture: libevent
 
 # Takes up to a quarter of an hour.
 bench: libevent
-	swift build -c release --package-path Benchmarks
-	swift run -c release --package-path Benchmarks --skip-build benchmarks report --output Documentation/benchmarks.md
+	$(swift) build -c release --package-path Benchmarks
+	$(swift) run -c release --package-path Benchmarks --skip-build benchmarks report --output Documentation/benchmarks.md
 
 # Each folder with a @main is a program. CHost is one in C, with its own Makefile.
 examples: libevent
-	swift build --package-path Examples --build-tests
+	$(swift) build --package-path Examples --build-tests
 	for example in $$(cd Examples/Sources && grep -l '^@main' */*.swift | cut -d/ -f1); do \
 	    echo "== $$example"; \
 	    Examples/.build/debug/$$example || exit 1; \
 	done
 	$(MAKE) --no-print-directory -C Examples/CHost run
-	swift test --package-path Examples --skip-build
+	$(swift) test --package-path Examples --skip-build
 
 # How far the verdicts of compare-backends can be believed here. Takes half an hour, during which nothing else may run.
 verdicts: libevent
@@ -57,13 +55,13 @@ verdicts: libevent
 
 # The instrument's own threads under the thread sanitizer. Takes some 7 minutes.
 races: libevent
-	swift test --sanitize=thread --scratch-path .build-races \
+	$(swift) test --sanitize=thread --scratch-path .build-races \
 	    --filter '[.]ProbeTests|TaskSleepTests|StretchTests'
 
 # A minute each, or SECONDS.
 SECONDS ?= 60
 soak: libevent
-	swift run -c release timer-soak --seconds $(SECONDS) $(OPTIONS)
+	$(swift) run -c release -Xswiftc -enable-testing timer-soak --seconds $(SECONDS) $(OPTIONS)
 
 fuzz: libevent
 	.ci/fuzz $(SECONDS)
@@ -71,9 +69,9 @@ fuzz: libevent
 # Random models with seeds that no test has tried, in release builds; HOURS of them, or until a difference is found.
 HOURS ?= 1
 hunt: libevent
-	swift build -c release -Xswiftc -enable-testing --build-tests
+	$(swift) build -c release -Xswiftc -enable-testing --build-tests
 	end=$$(($$(date +%s) + $(HOURS) * 3600)); while [ $$(date +%s) -lt $$end ]; do \
-	    PRECISE_TIMER_THOROUGH=1 PRECISE_TIMER_SEED=$$(od -An -N6 -tu8 /dev/urandom | tr -d ' ') swift test -c release \
+	    PRECISE_TIMER_THOROUGH=1 PRECISE_TIMER_SEED=$$(od -An -N6 -tu8 /dev/urandom | tr -d ' ') $(swift) test -c release \
 	        -Xswiftc -enable-testing --skip-build --filter OtherSeeds || exit 1; \
 	done
 

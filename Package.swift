@@ -132,3 +132,8 @@ let package = Package(
 for target in package.targets where target.type != .system {
     target.swiftSettings = target.swiftSettings ?? settings
 }
+// These tests run in debug builds only, and take longer to optimize than the library with all its other tests.
+let debugged = ["AdapterTests", "BackendComparisonTests", "CompareBackendsTests", "FuzzTests"]
+for target in package.targets where debugged.contains(target.name) {
+    target.swiftSettings? += [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+}

@@ -3,15 +3,12 @@
 import PackageDescription
 
 // A separate package, so that the libraries it measures do not become dependencies of the library's users.
-var settings: [SwiftSetting] = [
+let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
-if Context.environment["PRECISE_TIMER_STRICT"] == "1" {
-    settings += [.strictMemorySafety(), .treatAllWarnings(as: .error)]
-}
 
 let timers = Target.Dependency.product(name: "PreciseTimer", package: "precise-timer")
 

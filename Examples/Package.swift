@@ -3,15 +3,12 @@
 import PackageDescription
 
 // A separate package, so that users of the library do not get the examples' dependencies.
-var settings: [SwiftSetting] = [
+let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
-if Context.environment["PRECISE_TIMER_STRICT"] == "1" {
-    settings += [.strictMemorySafety(), .treatAllWarnings(as: .error)]
-}
 
 /// A product of the library.
 func ours(_ name: String) -> Target.Dependency { .product(name: name, package: "precise-timer") }

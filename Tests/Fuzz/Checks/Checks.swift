@@ -4,10 +4,10 @@ import PreciseTimerTestKit
 import Synchronization
 
 /// What is fuzzed. The name begins the lines of its inputs in `corpus.txt`.
-package enum FuzzCheck: String, CaseIterable, Sendable {
+public enum FuzzCheck: String, CaseIterable, Sendable {
     case schedules, texts, results, values
 
-    package func run(_ bytes: [UInt8]) {
+    public func run(_ bytes: [UInt8]) {
         switch self {
         case .schedules: SchedulesCheck.run(bytes)
         case .texts: TextsCheck.run(bytes)
