@@ -133,7 +133,7 @@ internal import TimerKernel
 @main
 enum WithoutTrait {
     static func main() {
-        StandardError.writeLine("compare-backends is left out of this build: build it with the package trait Instrument")
+        StandardError.writeLine("compare-backends is left out: build it with the package trait Instrument")
         exit(2)
     }
 }

@@ -193,7 +193,7 @@ import Testing
     /// The series of a quarter of a second, of short runs, and of a default run.
     @Test(
         arguments: Kind.allCases,
-        [(250, 1000), (1000, 1000), (4000, Effort.of(100, thorough: 1000)), (10_000, Effort.of(50, thorough: 1000))]
+        [(250, 500), (1000, 200), (4000, 100), (10_000, 50)].map { ($0, Effort.of($1, thorough: 1000)) }
     )
     func aStretchIsTakenForAnotherDriftInOneOfAHundredAtMost(kind: Kind, size: (ticks: Int, series: Int)) {
         let ppm = 0.3

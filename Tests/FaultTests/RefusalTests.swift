@@ -22,7 +22,8 @@ import Testing
         #expect(run.silence(ticks: 5) == nil, "\(run)")
     }
 
-    /// CALL:ERROR:SKIPPED:TIMES, for the preloaded library. After a backend's trial the real call may fail.
+    /// CALL:ERROR:SKIPPED:TIMES, for the preloaded library. After a backend's trial the real call may fail. A short run
+    /// takes each third.
     private static let later: [(Backend, String)] = {
         let one = (0..<4).flatMap { ["pthread_create:11:\($0):1", "pthread_create:11:\($0):1000000"] }
         let timers = (0..<12).map { "timerfd_create:24:\($0):1000000" }
@@ -30,9 +31,10 @@ import Testing
             .flatMap { call in (1..<5).map { "\(call):\($0):1000000" } }
         // Memory is refused only to libevent, because Swift ends the process if one of its allocations fails.
         let memory = (0..<16).flatMap { ["malloc:12:\($0):1", "malloc:12:\($0):1000000"] }
-        return Backend.available.flatMap { backend in
+        let all = Backend.available.flatMap { backend in
             (one + timers + loops + (backend == .libevent ? memory : [])).map { (backend, $0) }
         }
+        return stride(from: 0, to: all.count, by: Effort.of(3, thorough: 1)).map { all[$0] }
     }()
 
     @Test(.canRefuse, arguments: later)

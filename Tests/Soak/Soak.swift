@@ -154,7 +154,7 @@ import TimerKernel
 @main
 enum WithoutTrait {
     static func main() {
-        StandardError.writeLine("timer-soak is left out of this build: build it with the package trait Instrument")
+        StandardError.writeLine("timer-soak is left out: build it with the package trait Instrument")
         exit(2)
     }
 }

@@ -7,6 +7,7 @@ import Synchronization
 public enum FuzzCheck: String, CaseIterable, Sendable {
     case schedules, texts, results, values
 
+    /// Runs the check. A defect ends the process.
     public func run(_ bytes: [UInt8]) {
         switch self {
         case .schedules: SchedulesCheck.run(bytes)
