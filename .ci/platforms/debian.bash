@@ -1,4 +1,4 @@
-# What the scripts need to know of Debian's archive; `sid.bash` and `kernels` read this file.
+# What `sid.bash` and `kernels` share: Debian's archive, lines of progress, and signals.
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # Prints the mirror of Debian that this machine's apt uses.
@@ -13,3 +13,10 @@ keys() {
     [ -e "$keyring" ] ||
         DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debian-archive-keyring >/dev/null
 }
+
+say() { printf '== %s (after %d s)\n' "$*" "$SECONDS"; }
+
+# What takes long runs in the background, and a trap at the EXIT ends it: Bash handles a signal in `wait`, but not while
+# a program in the foreground runs.
+trap 'exit 130' INT
+trap 'exit 143' TERM

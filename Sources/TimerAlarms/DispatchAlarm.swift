@@ -213,6 +213,8 @@ enum DispatchPreflight {
             let queue = DispatchQueue(label: "timer.preflight")
             let far = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
             far.set(after: .seconds(3600), on: clock)
+            // Without a handler, libdispatch complains in the system's log.
+            far.setEventHandler {}
             far.activate()
             let near = DispatchSource.makeTimerSource(flags: .strict, queue: queue)
             let first = DispatchTime.now() + .milliseconds(1)

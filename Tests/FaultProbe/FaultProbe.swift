@@ -34,7 +34,7 @@ import TimerKernel
     }
 }
 
-/// Tells a supervisor of the probe's system calls (`.ci/refusals`) which step begins; -1 at the end.
+/// Tells a supervisor of the probe's system calls (`Tests/Refusals`) which step begins; -1 at the end.
 ///
 /// The call asks for the session of a process that cannot exist. Without a supervisor it fails, and has no effect.
 func tellSupervisor(step: Int) { _ = getsid(-1_000 - pid_t(step)) }

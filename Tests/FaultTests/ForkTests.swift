@@ -84,6 +84,7 @@ import CLibevent
     #endif
 }
 
+#if compiler(>=6.3)
 /// A service on a host's loop, a way to run it for milliseconds, and what a child must do first.
 private func hostLoop(_ host: ForkTests.Host) throws -> (service: TimerService, run: (Int) -> Void, begin: () -> Void) {
     switch host {
@@ -109,6 +110,7 @@ private func hostLoop(_ host: ForkTests.Host) throws -> (service: TimerService, 
     #endif
     }
 }
+#endif
 
 /// 0 if a forked child gets the promised errors, or the number of the first deviation.
 private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer) -> Int32 {

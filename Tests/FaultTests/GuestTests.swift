@@ -108,6 +108,16 @@ import CLibevent
         #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("PreciseTimer:") == false)
     }
 
+    /// Unless a variable says otherwise, it complains in the system's log.
+    @Test func libdispatchComplainsOfNoSource() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardErrorContent]) {
+            unsafe setenv("LIBDISPATCH_LOG", "stderr", 1)
+            let timer = try TickingTimer(.every(.milliseconds(1)), on: try TimerService(.dispatch))
+            #expect(timer.ticks(5))
+        }
+        #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("libdispatch") == false)
+    }
+
     // Swift Testing hands values to an exit test since Swift 6.3.
     #if compiler(>=6.3)
     @Test(arguments: Backend.available)

@@ -87,9 +87,9 @@ import TimerKernel
     func descriptorsClosedFromOutsideEndTheTimersAndCloseNoOtherFile(backend: Backend, kind: String) async throws {
         // A trial of Dispatch waits for seconds before it refuses.
         let count = backend == .dispatch ? Effort.of(1, thorough: 4) : 4
-        let starts = Array(repeating: ["schedule=1x10000", "ticks-or-ends=5", "shutdown"], count: count)
+        let starts = (0..<count).flatMap { _ in ["schedule=1x10000", "ticks-or-ends=5", "shutdown"] }
         let steps = ["close=\(kind)", "reuse", "ticks-or-ends=20", "rest=0.3", "shutdown", "rest=0.3", "still-open"]
-        let run = try await Probe.run(backend, Self.running + steps + starts.joined(), hurried: true)
+        let run = try await Probe.run(backend, Self.running + steps + starts, hurried: true)
         // libdispatch and Foundation trap if their epoll descriptor is a different file, without code of the library.
         if [.dispatch, .runLoop].contains(backend) && kind != "[timerfd]" && run.outcome.signal == SIGILL { return }
         // Some backends have no descriptor of that kind, and go on.
