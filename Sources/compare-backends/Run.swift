@@ -29,6 +29,10 @@ struct Run: ParsableCommand {
         let foreign = try plan.askForWishes()
         let files = try output.openFiles()
         Interrupt.watch()
+        #if !Libevent
+        let cure = "install libevent-dev, and run `swift package purge-cache` and `swift package clean`"
+        if measurement.rowLists.isEmpty, !measurement.quiet { console.say("libevent is left out: \(cure)") }
+        #endif
         console.begin(plan)
         let ticks = files.filter { $0.format == .ticks }.map(\.file)
         var failure: (any Error)?

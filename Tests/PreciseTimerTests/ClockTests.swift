@@ -115,6 +115,15 @@ struct AvailabilityTests {
         return missing
     }()
 
+    /// What a run of the tests leaves out, in one line.
+    @Test(
+        .enabled(
+            if: Backend.libevent.availability == .available,
+            "libevent is left out: install libevent-dev, and run `swift package purge-cache` and `swift package clean`"
+        )
+    )
+    func libeventIsTested() { #expect(Backend.available.contains(.libevent)) }
+
     @Test(arguments: Backend.allCases)
     func aBackendIsUnavailableOnlyWithoutItsTrait(backend: Backend) throws {
         guard let trait = Self.missing[backend] else {
