@@ -48,7 +48,7 @@ import Testing
         ],
     ]
 
-    @Test(arguments: screens, [80, 40, 30])
+    @Test(arguments: screens, [80, 30])
     func noLineIsWiderThanTheTerminal(arguments: [String], columns: Int) async throws {
         let text = try await onTerminal(arguments, columns: columns)
         let lines = text.replacing(/\e\[[0-9;]*m/, with: "").split(separator: "\r\n")

@@ -22,8 +22,7 @@ import Testing
         #expect(run.silence(ticks: 5) == nil, "\(run)")
     }
 
-    /// CALL:ERROR:SKIPPED:TIMES, for the preloaded library. After a backend's trial the real call may fail. A short run
-    /// takes each third.
+    /// CALL:ERROR:SKIPPED:TIMES, for the preloaded library. After a backend's trial the real call may fail.
     private static let later: [(Backend, String)] = {
         let one = (0..<4).flatMap { ["pthread_create:11:\($0):1", "pthread_create:11:\($0):1000000"] }
         let timers = (0..<12).map { "timerfd_create:24:\($0):1000000" }
@@ -31,13 +30,12 @@ import Testing
             .flatMap { call in (1..<5).map { "\(call):\($0):1000000" } }
         // Memory is refused only to libevent, because Swift ends the process if one of its allocations fails.
         let memory = (0..<16).flatMap { ["malloc:12:\($0):1", "malloc:12:\($0):1000000"] }
-        let all = Backend.available.flatMap { backend in
+        return Backend.available.flatMap { backend in
             (one + timers + loops + (backend == .libevent ? memory : [])).map { (backend, $0) }
         }
-        return stride(from: 0, to: all.count, by: Effort.of(3, thorough: 1)).map { all[$0] }
     }()
 
-    @Test(.canRefuse, arguments: later)
+    @Test(.canRefuse, arguments: Effort.some(later))
     func aCallRefusedLaterThrowsUnlessTheLibraryBelowEndsTheProcess(backend: Backend, call: String) async throws {
         let steps = ["arm=\(call)", "schedule=3x10000", "ticks-or-ends=5", "disarm", "schedule=3x10000"]
         let again = ["ticks-or-ends=5", "shutdown", "schedule=3x10000", "ticks-or-ends=5"]
