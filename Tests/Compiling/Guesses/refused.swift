@@ -6,7 +6,7 @@ func guesses(_ timer: PreciseTimer, _ poller: Poller, _ model: Model, _ store: S
     // error: expects 2 arguments
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { print("tick") }
     // error: leave `deliver:` out, and write `{ @MainActor target, tick in … }`
-    try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: model) { model, _ in model.step() }
+    try PreciseTimer.schedule(.every(.seconds(1)), deliver: .mainActor, target: model) { model, a in model.step(a) }
     // error: main actor-isolated property 'seconds'
     try PreciseTimer.schedule(.every(.seconds(1)), target: model) { model, _ in model.seconds += 1 }
     // error: main actor-isolated instance method 'step'
