@@ -81,7 +81,9 @@ lint:
 	    Examples/Tests
 	@! LC_ALL=C.UTF-8 git grep -nE '^.{121,}' -- '*.swift' README.md CONTRIBUTING.md CHANGELOG.md .ci Makefile || \
 	    { echo "these lines have more than 120 columns" >&2; exit 1; }
-	.ci/manifest
+	# An older compiler refuses an expression that this one just manages. The bound counts steps of the solver, not time.
+	swiftc -typecheck -swift-version 6 -package-description-version 6.2.0 -Xfrontend -solver-scope-threshold=1000 \
+	    -I "$$(dirname "$$(dirname "$$(readlink -f "$$(command -v swiftc)")")")/lib/swift/pm/ManifestAPI" Package.swift
 	.ci/rooms
 	.ci/mutations --check
 

@@ -4,7 +4,7 @@ import TimerKernel
 
 /// Tasks that use what is made of timers: time-outs, retries, idle time-outs, triggers, and handlers that await.
 ///
-/// The leak checker does not see an object that has had weak references (`.ci/known-leaks`), as each target has. So
+/// The leak checker does not see an object that has had weak references (see `.ci/run`), as each target has. So
 /// what the library keeps for a call holds a meter, which is counted.
 struct Callers {
     let services: Services
