@@ -132,8 +132,9 @@ let package = Package(
 for target in package.targets where target.type != .system {
     target.swiftSettings = target.swiftSettings ?? settings
 }
-// These tests run in debug builds only, and take longer to optimize than the library with all its other tests.
-let debugged = ["AdapterTests", "BackendComparisonTests", "CompareBackendsTests", "FuzzTests"]
-for target in package.targets where debugged.contains(target.name) {
+// In a release build the library is optimized, and of its tests those that search. The others take longer to optimize
+// than to run.
+let searching = ["ConcurrencyTests", "ModelTests", "TimerCoreTests"]
+for target in package.targets where target.type == .test && !searching.contains(target.name) {
     target.swiftSettings? += [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 }
