@@ -46,7 +46,7 @@ examples: libevent
 	    echo "== $$example"; \
 	    Examples/.build/debug/$$example || exit 1; \
 	done
-	$(MAKE) --no-print-directory -C Examples/CHost run
+	$(MAKE) --no-print-directory -C Examples/CHost run SWIFT='$(abspath $(swift))'
 	$(swift) test --package-path Examples --skip-build
 
 # How far the verdicts of compare-backends can be believed here. Takes half an hour, during which nothing else may run.
@@ -79,7 +79,8 @@ lint:
 	swift format lint --strict --recursive Sources Tests .ci Package.swift \
 	    Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources \
 	    Examples/Tests
-	@! LC_ALL=C.UTF-8 git grep -nE '^.{121,}' -- '*.swift' README.md CONTRIBUTING.md CHANGELOG.md .ci Makefile || \
+	@! LC_ALL=C.UTF-8 git grep -nE '^.{121,}' -- '*.swift' README.md CONTRIBUTING.md CHANGELOG.md .ci Makefile \
+	    Tests/Refusals || \
 	    { echo "these lines have more than 120 columns" >&2; exit 1; }
 	# An older compiler refuses an expression that this one just manages. The bound counts steps of the solver, not time.
 	swiftc -typecheck -swift-version 6 -package-description-version 6.2.0 -Xfrontend -solver-scope-threshold=1000 \

@@ -30,7 +30,7 @@ struct Run: ParsableCommand {
         let files = try output.openFiles()
         Interrupt.watch()
         #if !Libevent
-        let cure = "install libevent-dev, and run `swift package purge-cache` and `swift package clean`"
+        let cure = "the trait Libevent is off. To have it: install libevent-dev, swift package purge-cache and clean"
         if measurement.rowLists.isEmpty, !measurement.quiet { console.say("libevent is left out: \(cure)") }
         #endif
         console.begin(plan)

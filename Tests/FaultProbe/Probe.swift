@@ -177,11 +177,12 @@ final class Probe {
     }
 
     private func cancel() -> Bool {
-        for timer in timers { timer.handle.cancelAndWait() }
+        let cancelled = timers.filter { $0.handle.cancelAndWait() }
         let accounted = timers.map(\.accounted)
         pause(.milliseconds(3))
-        // If a failure ended a timer, another thread calls its `onEnd`.
-        return eventually { timers.allSatisfy(\.hasEnded) } && timers.map(\.accounted) == accounted
+        // Another thread calls the `onEnd` of a timer that a failure ended.
+        return cancelled.allSatisfy(\.hasEnded) && eventually { timers.allSatisfy(\.hasEnded) }
+            && timers.map(\.accounted) == accounted
     }
 
     private func awaitTicks(_ count: UInt64, orEnds: Bool) -> Bool {

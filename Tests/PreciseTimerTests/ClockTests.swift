@@ -119,7 +119,7 @@ struct AvailabilityTests {
     @Test(
         .enabled(
             if: Backend.libevent.availability == .available,
-            "libevent is left out: install libevent-dev, and run `swift package purge-cache` and `swift package clean`"
+            "libevent is left out: the trait Libevent is off; install libevent-dev, swift package purge-cache and clean"
         )
     )
     func libeventIsTested() { #expect(Backend.available.contains(.libevent)) }

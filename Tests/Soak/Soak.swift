@@ -1,10 +1,11 @@
-#if Instrument
-import ArgumentParser
 import Glibc
 import PreciseTimer
 import Synchronization
 import TestSupport
 import TimerKernel
+
+#if Instrument
+import ArgumentParser
 
 /// The command: runs the soak, prints its progress and its report.
 @main
@@ -53,6 +54,16 @@ struct Soak: AsyncParsableCommand {
         }
     }
 }
+#else
+/// The soak of a build without its trait.
+@main
+enum WithoutTrait {
+    static func main() {
+        StandardError.writeLine("timer-soak is left out: build it with the package trait Instrument")
+        exit(2)
+    }
+}
+#endif
 
 /// Ctrl-C: the first ends the soak with a report, and the second the process.
 enum Interrupt {
@@ -146,16 +157,3 @@ struct Growth {
         .compactMap(\.self)
     }
 }
-#else
-import Glibc
-import TimerKernel
-
-/// The soak of a build without its trait.
-@main
-enum WithoutTrait {
-    static func main() {
-        StandardError.writeLine("timer-soak is left out: build it with the package trait Instrument")
-        exit(2)
-    }
-}
-#endif
