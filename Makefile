@@ -15,9 +15,9 @@ test: libevent
 	$(swift) test
 	PRECISE_TIMER_STEP_CLOCK=1 $(swift) test --skip-build --filter ClockStepTests
 
-# What takes long, besides the tests: other builds, floods, the sanitizers, short searches. About 14 minutes.
+# What takes long, besides the tests: other builds, floods, the sanitizers, short searches. A quarter of an hour.
 thorough:
-	.ci/run no-traits thorough-tests release-tests soak fuzz thread-sanitizer address-sanitizer
+	.ci/run no-traits thorough-tests floods soak fuzz thread-sanitizer address-sanitizer
 
 # Build, tests and lint, to run before each commit. All stages: .ci/run
 check:
