@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import PreciseTimer
 import Synchronization
@@ -204,3 +205,4 @@ import Testing
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(Row.self, from: changed) }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Testing
 
 @testable import BackendComparison
@@ -377,3 +378,4 @@ struct ZoneComparisonTests {
         #expect(summary == "0 of 20 limit precision here. The time zone differs. 19 are unknown.")
     }
 }
+#endif

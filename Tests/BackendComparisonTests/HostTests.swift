@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import TestSupport
 import Testing
@@ -279,3 +280,4 @@ struct CPUQuotaTests {
         #expect(ProcFile.text("/nowhere/nothing") == nil)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import Testing
 
@@ -179,3 +180,4 @@ import Testing
         }
     }
 }
+#endif

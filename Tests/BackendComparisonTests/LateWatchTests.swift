@@ -1,3 +1,4 @@
+#if Instrument
 import Dispatch
 import PreciseTimer
 import TestSupport
@@ -155,3 +156,4 @@ import Testing
         #expect(rows.map { $0.late?.count } == [Int(rows[0].ticks.count), 0, nil])
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Testing
 
 @testable import BackendComparison
@@ -203,3 +204,4 @@ struct HostTests {
         #expect(found.quota == nil && found.waiting == nil)
     }
 }
+#endif

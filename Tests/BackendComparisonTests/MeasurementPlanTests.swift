@@ -1,3 +1,4 @@
+#if Instrument
 import PreciseTimer
 import TestSupport
 import Testing
@@ -290,3 +291,4 @@ import Testing
         #expect(try ThreadWishes().ask(for: [NamedRow(.backend(.timerFD))], clock: .suspending).isEmpty)
     }
 }
+#endif

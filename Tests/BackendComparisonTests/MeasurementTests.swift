@@ -1,3 +1,4 @@
+#if Instrument
 import Glibc
 import PreciseTimer
 import TestSupport
@@ -164,3 +165,4 @@ enum Short {
         return measurement.rows
     }
 }
+#endif

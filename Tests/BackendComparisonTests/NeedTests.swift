@@ -1,3 +1,4 @@
+#if Instrument
 import Testing
 
 @testable import BackendComparison
@@ -243,3 +244,4 @@ import Testing
         #expect(try DurationText.parse(text) == .nanoseconds(Int64(nanoseconds)))
     }
 }
+#endif

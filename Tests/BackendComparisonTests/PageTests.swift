@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import FoundationXML
 import Testing
@@ -305,3 +306,4 @@ import Testing
         )
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import Glibc
 import TestSupport
@@ -130,3 +131,4 @@ struct RightsTests {
         #expect(error?.description == "starting /nowhere/nothing: No such file or directory (errno 2)")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import PreciseTimer
 import TestSupport
 import Testing
@@ -263,3 +264,4 @@ struct SampleLinesTests {
         )
     }
 }
+#endif

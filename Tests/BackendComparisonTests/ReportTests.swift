@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import Testing
 
@@ -525,3 +526,4 @@ import Testing
         #expect(first.difference(from: second)?.isOneLine == true)
     }
 }
+#endif

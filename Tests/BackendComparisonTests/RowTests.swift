@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import PreciseTimer
 import TestSupport
@@ -276,3 +277,4 @@ struct LoadTests {
     }
     #endif
 }
+#endif

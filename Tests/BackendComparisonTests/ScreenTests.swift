@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import FoundationXML
 import Testing
@@ -273,3 +274,4 @@ import Testing
         #expect(page.contains("content=\"default-src 'none'; ") && !page.contains("script"))
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import TestSupport
 import Testing
@@ -298,3 +299,4 @@ import Testing
         #expect(Ratio(Estimate(1.1, interval)).verdict == verdict)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import Glibc
 import PreciseTimer
@@ -254,3 +255,4 @@ import Testing
         #expect(StretchDrift(Array(points.prefix(100)), keepsGrid: false) == nil)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 @testable import BackendComparison
 
 /// Results of measurements that never happened.
@@ -154,3 +155,4 @@ enum Synthetic {
     /// A run of other rows on a quiet machine.
     static func report(of rows: [MeasuredRow]) -> Report { Report(results(rows)) }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Instrument
 import Foundation
 import FuzzChecks
 import PreciseTimer
@@ -37,3 +38,4 @@ struct CorpusTests {
         }
     }
 }
+#endif
