@@ -1,4 +1,4 @@
-#if Instrument
+#if Instrument && DEBUG
 import Foundation
 import TestSupport
 import Testing

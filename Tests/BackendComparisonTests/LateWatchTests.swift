@@ -1,4 +1,4 @@
-#if Instrument
+#if Instrument && DEBUG
 import Dispatch
 import PreciseTimer
 import TestSupport

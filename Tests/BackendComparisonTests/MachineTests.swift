@@ -1,4 +1,4 @@
-#if Instrument
+#if Instrument && DEBUG
 import Testing
 
 @testable import BackendComparison

@@ -1,4 +1,4 @@
-#if Instrument
+#if Instrument && DEBUG
 import Glibc
 import PreciseTimer
 import TestSupport

@@ -1,4 +1,4 @@
-#if Instrument
+#if Instrument && DEBUG
 import PreciseTimer
 import TestSupport
 import Testing

@@ -1,4 +1,4 @@
-#if Instrument
+#if Instrument && DEBUG
 @testable import BackendComparison
 
 /// Results of measurements that never happened.

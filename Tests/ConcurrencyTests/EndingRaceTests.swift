@@ -5,7 +5,7 @@ import Testing
 /// Races between the ends of timers and their ticks, on every kind of delivery. The sanitizers run them, too.
 @Suite(.works("threads race"), .timeLimit(.minutes(60))) struct EndingRaceTests {
     /// On each of some threads.
-    private static let rounds = Effort.of(2_000, thorough: 25_000, inDebug: 5_000)
+    private static let rounds = Effort.of(1_000, thorough: 25_000, inDebug: 5_000)
     private static let fewRounds = rounds / 10
 
     /// The return of the handler of a fixed delay begins the next delay, also if the timer has ended meanwhile. The

@@ -13,7 +13,7 @@ import Testing
         let single = indices.map { [$0] }
         let pairs = indices.flatMap { first in indices[(first + 1)...].map { [first, $0] } }
         let triples = pairs.flatMap { pair in indices[(pair[1] + 1)...].map { pair + [$0] } }
-        let thinned = stride(from: 0, to: triples.count, by: Effort.of(9, thorough: 1)).map { triples[$0] }
+        let thinned = stride(from: 0, to: triples.count, by: Effort.of(18, thorough: 1)).map { triples[$0] }
         return (single + pairs + thinned)
             .map { numbers in
                 let components = numbers.map { all[$0] }
