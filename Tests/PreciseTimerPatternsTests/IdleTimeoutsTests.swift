@@ -295,7 +295,7 @@ struct IdleTimeoutsTests {
         let timeouts = IdleTimeouts<Int>(on: service, target: passed) { passed, _ in passed.add(1) }
         try await onThreads(4) { thread in
             var random = SystemRandomNumberGenerator()
-            for _ in 0..<20_000 {
+            for _ in 0..<Effort.of(5_000, thorough: 20_000) {
                 let key = Int.random(in: 0..<8, using: &random)
                 let time = Duration.microseconds(Int.random(in: 0..<60, using: &random))
                 if Int.random(in: 0..<8, using: &random) == 0 {
@@ -315,7 +315,7 @@ struct IdleTimeoutsTests {
     /// Its tick may come before the call that set it has returned.
     @Test(.works("ticks race with the calls that set them"), arguments: [0, 5])
     func aTimeoutThatIsDueAtOncePassesOnce(microseconds: Int) async throws {
-        let (service, passed, keys) = (try TimerService(.usual), Count(), 5_000)
+        let (service, passed, keys) = (try TimerService(.usual), Count(), Effort.of(1_500, thorough: 5_000))
         let timeouts = IdleTimeouts<Int>(on: service, target: passed) { passed, _ in passed.add(1) }
         try await onThreads(2) { thread in
             for key in 1...keys {

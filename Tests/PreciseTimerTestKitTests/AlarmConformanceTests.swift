@@ -21,7 +21,7 @@ import TimerKernel
     /// A stop may come at any moment, even just before a thread or loop begins to wait.
     @Test(arguments: Mechanism.all)
     func realAlarmsStoppedAtOnceAreReleased(mechanism: Mechanism) throws {
-        let leaks = try (0..<500)
+        let leaks = try (0..<Effort.of(150, thorough: 500))
             .filter { round in
                 var alarm: (any TimerAlarm)? = try mechanism.makeAlarm()
                 weak let gone = alarm

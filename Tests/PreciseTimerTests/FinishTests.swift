@@ -284,7 +284,7 @@ import Testing
     }
 
     /// A process of its own, because other tests take memory, too.
-    @Test(.disabled(if: isAddressSanitized)) func aLimitLeavesNothingBehind() async throws {
+    @Test(.disabled(if: isAddressSanitized || isThreadSanitized)) func aLimitLeavesNothingBehind() async throws {
         await #expect(processExitsWith: .success) {
             let (service, log) = (try TimerService(.timerFD), Log())
             func finishSome() async throws {
