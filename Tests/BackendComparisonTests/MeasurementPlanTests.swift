@@ -241,7 +241,7 @@ import Testing
         #expect(try remarks(mixed, wishes: "fifo:80") == [])
     }
 
-    @Test func everyRowTellsThePolicyOfItsThread() throws {
+    @Test(.waits("rows tick")) func everyRowTellsThePolicyOfItsThread() throws {
         var measurement = Measurement(try Short.plan(try NamedRow.parse("timerfd,dispatch,task-sleep,bare")))
         _ = try measurement.run(goesOn: { _ in true })
         #expect(Set(measurement.policies.keys) == ["timerfd", "dispatch", "task-sleep", "bare"])
