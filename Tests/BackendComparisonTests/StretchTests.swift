@@ -94,14 +94,15 @@ import Testing
     }
 
     @Test func aStepHasTheMedianAndTheGreatestLatenessOfItsTicks() throws {
-        let points = [5, 9, 1, 70, 20, 30].enumerated().map { (UInt64($0.offset) * 10, Int64($0.element)) }
+        let latenesses: [Int64] = [5, 9, 1, 70, 20, 30]
+        let points = zip(0..., latenesses).map { (tick: UInt64, lateness) in (tick * 10, lateness) }
         let series = try #require(made(points, steps: 2))
         #expect(series.step == 26)
         #expect(series.medians == [5, 30] && series.maxima == [9, 70])
     }
 
     @Test func theOrderOfTheTicksDoesNotMatter() {
-        let points = (0..<1000).map { (UInt64($0) * 1_000, Int64($0 * 37 % 101)) }
+        let points: [(UInt64, Int64)] = (0..<1000).map { tick in (tick * 1_000, Int64(tick * 37 % 101)) }
         #expect(made(points) == made(points.reversed()))
     }
 
@@ -112,7 +113,7 @@ import Testing
 
     @Test func thereAreNoMoreStepsThanDeadlines() {
         // Ten timers tick at each of three deadlines.
-        let few = made((0..<30).map { (UInt64($0 / 10) * 1_000_000, Int64($0)) })
+        let few = made((0..<30).map { (tick: Int64) in (UInt64(tick / 10) * 1_000_000, tick) })
         #expect(few?.medians == [4, 14, 24] && few?.maxima == [9, 19, 29])
         let many = made((0..<12_345).map { (UInt64($0) * 1_000_000, 1) })
         #expect(many?.medians.count == 200 && many?.medians.contains(nil) == false)

@@ -24,12 +24,12 @@ import Testing
 
     /// CALL:ERROR:SKIPPED:TIMES, for the preloaded library. After a backend's trial the real call may fail.
     private static let later: [(Backend, String)] = {
-        let one = (0..<4).flatMap { ["pthread_create:11:\($0):1", "pthread_create:11:\($0):1000000"] }
+        let one: [String] = (0..<4).flatMap { ["pthread_create:11:\($0):1", "pthread_create:11:\($0):1000000"] }
         let timers = (0..<12).map { "timerfd_create:24:\($0):1000000" }
         let loops = ["epoll_create1:24", "eventfd:24", "epoll_ctl:28"]
             .flatMap { call in (1..<5).map { "\(call):\($0):1000000" } }
         // Memory is refused only to libevent, because Swift ends the process if one of its allocations fails.
-        let memory = (0..<16).flatMap { ["malloc:12:\($0):1", "malloc:12:\($0):1000000"] }
+        let memory: [String] = (0..<16).flatMap { ["malloc:12:\($0):1", "malloc:12:\($0):1000000"] }
         return Backend.available.flatMap { backend in
             (one + timers + loops + (backend == .libevent ? memory : [])).map { (backend, $0) }
         }

@@ -193,7 +193,7 @@ extension ProcessorTime {
         let wanted = processors.isEmpty ? ["cpu"] : Set(processors.map { "cpu\($0)" })
         let times = text.split(separator: "\n").filter { $0.hasPrefix("cpu") }.map { $0.split(separator: " ") }
             .filter { wanted.contains(String($0[0])) }
-            .map { $0.dropFirst().prefix(8).compactMap { UInt64($0).map { $0 &* 10_000_000 } } }
+            .map { line -> [UInt64] in line.dropFirst().prefix(8).compactMap { UInt64($0) }.map { $0 &* 10_000_000 } }
         guard times.count == wanted.count, times.allSatisfy({ $0.count == 8 }) else { return nil }
         func sum(_ columns: [Int]) -> UInt64 { times.reduce(0) { sum, time in columns.reduce(sum) { $0 &+ time[$1] } } }
         self.init(busy: sum([0, 1, 2, 5, 6]), stolen: sum([7]), total: sum(Array(0..<8)))

@@ -117,7 +117,8 @@ extension MachineFacts {
             // What limits precision stands out, and so does what differs.
             let ink: Ink = [.limits, .differs].contains(finding.level) ? .strong : .faint
             let word = inColour && finding.level != .good ? ink.on(level) : level
-            return [word + (found.first ?? "").dropFirst(level.count)] + found.dropFirst() + advice
+            let first: String = word + (found.first ?? "").dropFirst(level.count)
+            return [first] + found.dropFirst() + advice
         }
         return (lines + summary.wrapped(at: width)).joined(separator: "\n")
     }
