@@ -1,5 +1,11 @@
 #if Instrument && DEBUG
 @testable import BackendComparison
+import Testing
+
+/// As an argument of a test, without each of its figures.
+extension Report: CustomTestStringConvertible {
+    package var testDescription: String { "a report of \(rows.map(\.row.key.row).joined(separator: ", "))" }
+}
 
 /// Results of measurements that never happened.
 enum Synthetic {

@@ -82,7 +82,7 @@ struct ClockStepTests {
     /// the test sets the alarm again and again until the step happens.
     @Test(arguments: onOtherClocks)
     func aStepDuringSettingDoesNotDelayAlarmsOnOtherClocks(mechanism: Mechanism) throws {
-        for round in 0..<100 {
+        for round in 0..<Effort.of(25, thorough: 100) {
             let alarm = try SetAlarm(mechanism, in: hour / 2)
             let isStepped = Atomic(false)
             try withClockStepped(by: .zero) {

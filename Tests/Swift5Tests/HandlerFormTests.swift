@@ -173,7 +173,7 @@ protocol Owned: AnyObject, Sendable {
     func stayBusy() async -> Int
 }
 
-let always = PreciseTimer.Schedule.every(.milliseconds(1))
+let always = PreciseTimer.Schedule.every(.milliseconds(5))
 let once = PreciseTimer.Schedule.once(after: .zero)
 
 @Sendable func refuse(_: AnyObject, _: PreciseTimer.Tick) throws { throw CancellationError() }
