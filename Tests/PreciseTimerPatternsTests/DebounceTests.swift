@@ -258,7 +258,7 @@ struct DebounceTests {
     /// A flush that is accepted while the leading call is delivered sets the timer after that delivery has.
     @Test(.works("a thread flushes while another one delivers")) func anAcceptedFlushIsNotOverwritten() async throws {
         let (virtual, target, calls, throttle) = (virtual, target, Count(), Box<Throttler>())
-        let (begun, flushed, rounds) = (Count(), Count(), Effort.of(1_500, thorough: 40_000))
+        let (begun, flushed, rounds) = (Count(), Count(), Effort.of(4_000, thorough: 40_000))
         try await onThreads(2) { thread in
             for round in 1...rounds {
                 guard thread == 0 else {
