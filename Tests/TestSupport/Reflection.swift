@@ -37,15 +37,17 @@ private func readParts(of value: Any, depth: Int) {
     }
 }
 
-/// The names of a module's public types, from the list with which the code is compared. Protocols are left out.
+/// The names of a module's public types. Protocols are left out.
 package func publicTypes(of module: String) throws -> Set<String> {
+    let type = try Regex("\\(module)\\.(\\S+) {4}(?:\\S+ )*(?:class|enum|struct) \\w+", as: (Substring, Substring).self)
+    return Set(try publicSymbols().compactMap { line in line.prefixMatch(of: type).map { String($0.output.1) } })
+}
+
+/// The lines of the list with which the public interface is compared.
+package func publicSymbols() throws -> [Substring] {
     let path = "../../../Documentation/maintainers/public-symbols.txt"
     let list = URL(filePath: #filePath).appending(path: path).standardized
-    let type = try Regex("\(module)\\.(\\S+) {4}(?:\\S+ )*(?:class|enum|struct) \\w+", as: (Substring, Substring).self)
-    return Set(
-        try String(contentsOf: list, encoding: .utf8).split(separator: "\n")
-            .compactMap { line in line.prefixMatch(of: type).map { String($0.output.1) } }
-    )
+    return try String(contentsOf: list, encoding: .utf8).split(separator: "\n")
 }
 
 /// The name of a value's type, without its module and its parameters.
