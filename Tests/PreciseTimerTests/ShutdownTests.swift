@@ -48,8 +48,7 @@ import Testing
                 .every(.seconds(1)),
                 on: virtual.service,
                 target: log,
-                onEnd: { _ in do throws(TimerError) { try oldest.reschedule(schedule) } catch { answers.append(error) }
-                },
+                onEnd: { _ in refusal { try oldest.reschedule(schedule) }.map(answers.append) },
                 handler: { $0.note($1) }
             )
         }
@@ -92,41 +91,6 @@ import Testing
         #expect(await task.value == [before != .serviceShutDown, true, true])
         let again = await service.shutdownAndWait()
         #expect(!service.shutdown() && !again, "only one call ends a service")
-    }
-
-    /// The other timer's `onEnd` lets the handler return while the shutdown is ending timers.
-    @Test(arguments: [DeliveryKind.serialQueue, .actor])
-    func aShutdownWaitsForAFarewellThatBeginsMeanwhile(kind: DeliveryKind) async throws {
-        let (service, place, target) = (try TimerService(.usual), Place(kind), Log())
-        let (isInside, mayReturn, isEnding, mayEnd, hasEnded) = (Gate(), Gate(), Gate(), Gate(), Gate())
-        let timer = try place.schedule(
-            .once(after: .zero),
-            on: service,
-            target: target,
-            onEnd: { _ in
-                isEnding.open()
-                mayEnd.pass()
-                hasEnded.open()
-            },
-            handler: { _ in
-                isInside.open()
-                mayReturn.pass()
-            }
-        )
-        await isInside.pass()
-        let waitForFarewell: @Sendable (PreciseTimer.EndReason) -> Void = { _ in
-            mayReturn.open()
-            isEnding.pass()
-        }
-        try PreciseTimer.schedule(.onDemand, on: service, target: target, onEnd: waitForFarewell) { $0.note($1) }
-        // A call that does not wait returns before the gate is opened.
-        let task = Task.immediate {
-            await service.shutdownAndWait()
-            return hasEnded.isPassable
-        }
-        mayEnd.open()
-        #expect(await task.value)
-        #expect(timer.state == .ended(.serviceShutDown))
     }
 
     /// Handlers of the whole list, not only of the part that one hold of the lock asks for. The late one is among the

@@ -33,18 +33,21 @@ import Testing
         #expect(!timer.collectsStatistics && timer.statistics == nil, "a timer that has ended begins nothing")
     }
 
-    @Test func deadlinesThatARuleFindsMissedAreCountedForTheTimerAndTheService() throws {
-        let timer = try schedule(.computed { $0.advanced(by: .seconds(1)) })
-        (timer.collectsStatistics, virtual.service.collectsStatistics) = (true, true)
-        virtual.jump(by: .milliseconds(5_500))
-        #expect([timer.statistics?.missed, virtual.service.statistics?.missed] == [4, 4])
-    }
-
-    @Test func moreMissedDeadlinesThanCanBeCountedStayTheGreatestNumber() throws {
-        for _ in 0..<3 { try schedule(.every(.nanoseconds(1))) }
+    /// Also those that a rule finds, and more than can be counted.
+    @Test(arguments: [
+        (PreciseTimer.Schedule.computed { $0.advanced(by: .seconds(1)) }, Duration.milliseconds(5_500), 8),
+        (.every(.nanoseconds(1)), .nanoseconds(Int64.max), Int.max),
+    ])
+    func missedDeadlinesAreCountedForTheTimerAndTheService(
+        schedule: PreciseTimer.Schedule,
+        jump: Duration,
+        missed: Int
+    ) throws {
+        let timers = [try self.schedule(schedule), try self.schedule(schedule), try self.schedule(.onDemand)]
+        timers[0].collectsStatistics = true
         virtual.service.collectsStatistics = true
-        virtual.jump(by: .nanoseconds(Int64.max))
-        #expect(virtual.service.statistics?.missed == .max)
+        virtual.jump(by: jump)
+        #expect(virtual.service.statistics?.missed == missed && timers[0].statistics.map { $0.missed > 3 } == true)
     }
 
     @Test func theFactsOfATimer() throws {
@@ -144,7 +147,7 @@ extension PreciseTimer.Statistics {
 
 struct StatisticsValueTests {
     /// The statistics of a timer of 100 seconds whose ticks are late by these lengths.
-    private func statistics(_ lateness: [Duration]) throws -> PreciseTimer.Statistics {
+    fileprivate func statistics(_ lateness: [Duration]) throws -> PreciseTimer.Statistics {
         let (virtual, log) = (VirtualTime(), Log())
         virtual.service.collectsStatistics = true
         try PreciseTimer.schedule(.every(.seconds(100)), on: virtual.service, target: log) { $0.note($1) }
@@ -158,7 +161,9 @@ struct StatisticsValueTests {
     private let many = (1...1_000).map { Duration.microseconds($0) }
 
     @Test func percentilesAreAtMostAnEighthTooLong() throws {
-        let lateness = try statistics(many).lateness
+        let statistics = try statistics(many)
+        let lateness = statistics.lateness
+        #expect([statistics.p50, statistics.p99] == [lateness.percentile(0.5), lateness.percentile(0.99)])
         let wrong = stride(from: 0.001, through: 1, by: 0.001)
             .filter { share in
                 let exact = Duration.microseconds((share * 1_000).rounded(.up))
@@ -166,14 +171,12 @@ struct StatisticsValueTests {
             }
         #expect(wrong == [])
         #expect([lateness.percentile(0), lateness.percentile(1)] == [.nanoseconds(1_023), .milliseconds(1)])
-        #expect(try statistics([]).lateness.percentile(0.5) == nil)
+        #expect(try self.statistics([]).lateness.percentile(0.5) == nil)
     }
 
     @Test func aPercentileInPercentIsAProgrammingError() async {
         await #expect(processExitsWith: .failure) {
-            let virtual = VirtualTime()
-            virtual.service.collectsStatistics = true
-            _ = virtual.service.statistics?.lateness.percentile(50)
+            _ = try StatisticsValueTests().statistics([]).lateness.percentile(50)
         }
     }
 
@@ -193,30 +196,19 @@ struct StatisticsValueTests {
         #expect(try statistics([.zero]).lateness.percentile(0) == .zero)
     }
 
-    @Test func theNamedPercentilesAreThoseOfTheLateness() throws {
-        let statistics = try statistics(many)
-        #expect(statistics.p50 == statistics.lateness.percentile(0.5))
-        #expect(statistics.p99 == statistics.lateness.percentile(0.99))
-    }
-
     @Test func theLongerStallIsMergedAndOfTwoEqualOnesTheOwn() throws {
         let (three, same) = (try statistics([.seconds(3)]), try statistics([.zero, .seconds(3)]))
         let (four, none) = (try statistics([.seconds(4)]), try statistics([.zero]))
         let cases = [
             (three, same, three), (same, three, same), (three, four, four), (four, three, four), (none, three, three),
         ]
+        let onTime = try statistics([.zero, .zero]).longestStall
+        #expect(onTime.map { VirtualTime().now.duration(to: $0.deadline) } == .seconds(200), "the latest of equal ones")
         for (own, other, longest) in cases {
             var merged = own
             merged.merge(other)
             #expect(merged.longestStall == longest.longestStall, "\(own) and \(other)")
         }
-    }
-
-    @Test func theLongestStallOfOnTimeTicksIsTheLatestOfThem() throws {
-        let stalls = try (1...3).map { try statistics(Array(repeating: .zero, count: $0)).longestStall }
-        let start = VirtualTime().now
-        #expect(stalls.map { $0?.length } == [.zero, .zero, .zero])
-        #expect(stalls.map { $0.map { start.duration(to: $0.deadline) / 100 } } == [1, 2, 3].map { .seconds($0) })
     }
 
     @Test func theTimeBetweenTwoReadingsIsTheirDifference() throws {
