@@ -185,20 +185,6 @@ import Testing
         #expect("\(timers.service)".hasSuffix(" service, suspending clock, 0 timers"))
     }
 
-    @Test func aSlowHandlerReadsAsItsPlaceAndItsCalls() throws {
-        virtual.service.collectsStatistics = true
-        let calls = Count()
-        try schedule(.every(.milliseconds(1)), label: "clock") { [virtual] in
-            virtual.advance(by: .microseconds(calls.add(1) == 2 ? 3_200 : 1_500))
-        }
-        virtual.advance(by: .milliseconds(1))
-        var texts = virtual.service.slowHandlers.map { "\($0)" }
-        while calls.value < 3 { virtual.advance(by: .milliseconds(1)) }
-        texts += virtual.service.slowHandlers.map { "\($0)" }
-        let facts = ["1 call longer than 1 ms, the longest 1.5 ms", "3 calls longer than 1 ms, the longest 3.2 ms"]
-        #expect(texts == facts.map { "\"clock\" (\(#fileID):12): \($0)" })
-    }
-
     @Test func aClockStepReadsAsItsLengthAndTheNewTime() async throws {
         let virtual = VirtualTime(clock: .wall)
         let steps = try virtual.service.clockSteps

@@ -25,49 +25,6 @@ struct StrangersTests {
         #expect(scene.log.ticks.map(\.deadline) == [due, due] && scene.virtual.pendingCount == 0)
     }
 
-    // MARK: Deadlines
-
-    /// libevent #1727: the removal of the earliest timer leaves wake-ups behind.
-    @Test func shortTimersThatAreCancelledLeaveOneWakeUpAtMost() throws {
-        let (alarm, log) = (ManualAlarm(), Log())
-        let service = try TimerService(alarm: alarm)
-        let far = try PreciseTimer.schedule(.once(after: .seconds(60)), on: service, target: log) { $0.note($1) }
-        for _ in 0..<50 {
-            let short = try PreciseTimer.schedule(.once(after: .milliseconds(1)), on: service, target: log) {
-                $0.note($1)
-            }
-            short.cancel()
-        }
-        alarm.move(by: .seconds(1))
-        alarm.fire()
-        let settings = alarm.settings
-        #expect(settings.last == far.nextDeadline)
-        alarm.fire()
-        #expect(alarm.settings.last == far.nextDeadline && log.count == 0)
-    }
-
-    // MARK: Endings
-
-    /// asio #979: a timer that outlives its loop crashes.
-    @Test func aTimerMayBeUsedAfterItsServiceIsGone() async throws {
-        var service: TimerService? = try TimerService(alarm: ManualAlarm())
-        weak let gone = service
-        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: try #require(service), target: scene.log) {
-            $0.note($1)
-        }
-        service?.shutdown()
-        service = nil
-        #expect(gone == nil)
-        let accepted = [timer.cancel(), timer.pause(), timer.resume(), timer.restart(), timer.fire()]
-        #expect(accepted.allSatisfy { !$0 })
-        #expect(try await !timer.finish())
-        #expect(await !timer.cancelAndWait())
-        #expect(timer.nextDeadline == nil && timer.remaining == nil && timer.runningSince == nil)
-        #expect(timer.state == .ended(.serviceShutDown))
-        let error = #expect(throws: TimerError.self) { try timer.reschedule(.onDemand) }
-        #expect(error?.code == .timerEnded)
-    }
-
     /// swift-async-algorithms: the copies of an iterator disagree, and a call after the end does not return.
     @Test(.waits("a task takes ticks")) func copiesOfAnIteratorShareItsTicksAndItsEnd() async throws {
         let schedule = Schedule.every(.seconds(1), count: 2)

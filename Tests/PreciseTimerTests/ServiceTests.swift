@@ -43,6 +43,8 @@ private func restartableService<Alarm: TimerAlarm>(
         #expect(eventually { log.count >= 3 } && gone != nil)
         timer.cancel()
         #expect(eventually { gone == nil } && timer.state == .ended(.cancelled))
+        let isAccepted = [timer.cancel(), timer.pause(), timer.resume(), timer.restart(), timer.fire()]
+        #expect(isAccepted == Array(repeating: false, count: 5) && timer.nextDeadline == nil && timer.remaining == nil)
     }
 
     @Test func theThreadOfAServiceEndsWithIt() throws {

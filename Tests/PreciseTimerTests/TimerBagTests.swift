@@ -151,15 +151,4 @@ struct TimerBagTests {
         bag.cancelAll()
         #expect(service.pendingCount == 0)
     }
-
-    @Test func aHandlerMayReplaceItselfInItsBag() throws {
-        let (bag, scene) = (bag, scene)
-        let first = try scene.handle(.every(.seconds(1))) { [weak bag] _, _ in
-            if let bag { _ = try? scene.timer(.every(.milliseconds(700))).store(in: bag, named: "step") }
-        }
-        first.store(in: bag, named: "step")
-        scene.advance(3_000)
-        #expect(scene.ticks == "0@1000, 0@1700, 1@2400", "it was replaced in its first tick")
-        #expect(first.state == .ended(.cancelled) && bag.count == 1)
-    }
 }
