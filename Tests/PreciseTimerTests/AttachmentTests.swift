@@ -202,7 +202,7 @@ import TimerKernel
         return (alarm, firings)
     }
 
-    /// Meanwhile nothing can be read: a second thread would turn in its loop until the handler of the first one returns.
+    /// Meanwhile nothing can be read: a second thread would turn in its loop until the first one's handler returns.
     @Test func anExpiryDuringAnotherCallIsReadableWhenThatReturns() throws {
         let (alarm, firings) = try alarmWithARefusedCall {
             Poll.isReadable($0, within: 10_000)
@@ -231,7 +231,7 @@ import TimerKernel
         alarm.stop()
     }
 
-    /// Half of the handlers are a little longer than the period, so that deadlines pass while the other thread is refused.
+    /// Half of the handlers are a little longer than the period: deadlines pass while the other thread is refused.
     @Test func twoThreadsOfAnEdgeTriggeredLoopServeEveryDeadline() async throws {
         let (epoll, timers, log) = (EdgeTriggeredLoop(), try TimerService.pollable(), Log())
         epoll.watch(timers.descriptor)

@@ -46,6 +46,18 @@ struct PauseTests {
     func ticksAreHeldBackAndTheMissedTickPolicyIsAppliedAfterwards(play: Play) throws {
         try expectTicks(of: play)
     }
+
+    /// Another timer of the round pauses it. Afterwards its late deadlines begin a burst of their own.
+    @Test func aTimerPausedInABurstCatchesUpAnew() throws {
+        let scene = Scene()
+        let timer = try scene.timer(each, missed: .catchUp(limit: 2))
+        let other = try scene.handle(.once(after: .milliseconds(15))) { _, _ in timer.pause(keeping: .grid) }
+        scene.jump(100)
+        timer.resume()
+        scene.advance(0)
+        #expect(scene.ticks == "0@10 late 90, 0@15 late 85, 1@20 late 80, 2@30 late 70 missed 7")
+        withExtendedLifetime(other) {}
+    }
 }
 
 /// `fire()`: one extra tick through the normal path, which leaves the grid alone.
@@ -130,6 +142,21 @@ struct RemainingTests {
         #expect(timer.nextDeadline == scene.at(1_000) && timer.remaining == .seconds(1))
         #expect(timer.resume() && timer.pause() && !timer.pause(keeping: .grid))
         #expect(timer.nextDeadline == nil)
+    }
+
+    /// The next delay begins when the handler returns, during the pause.
+    @Test func aPauseInTheHandlerOfAFixedDelayKeepsTheWholeDelay() throws {
+        let scene = scene
+        let timer = try scene.handle(.fixedDelay(.seconds(1))) { timer, count in
+            if count > 1 { return }
+            timer.pause()
+            scene.advance(300)
+        }
+        scene.advance(6_000)
+        #expect(scene.log.count == 1 && timer.remaining == .seconds(1))
+        timer.resume()
+        scene.advance(1_000)
+        #expect(scene.ticks == "0@1000, 1@7000")
     }
 
     @Test func aRestartedTimerIsTheLastAmongEqualDeadlines() throws {

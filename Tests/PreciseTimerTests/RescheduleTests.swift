@@ -61,6 +61,17 @@ struct RescheduleTests {
         }
     }
 
+    /// The late deadlines of the new schedule begin a burst of their own.
+    @Test func aTimerRescheduledInABurstCatchesUpAnew() throws {
+        let scene = scene
+        let timer = try scene.handle(.every(.seconds(1)), missed: .catchUp(limit: 2)) { timer, count in
+            if count == 1 { try? timer.reschedule(.every(.seconds(1), at: scene.at(7_000))) }
+        }
+        scene.jump(10_000)
+        #expect(scene.ticks == "0@1000 late 9000, 0@7000 late 3000, 1@8000 late 2000 missed 2")
+        timer.cancel()
+    }
+
     /// A firing for nothing costs less than a system call for each byte that postpones a time-out.
     @Test func restingAndPostponingDoNotSetTheAlarmWhichThenFindsNoDueTimer() throws {
         let (alarm, log) = (ManualAlarm(), Log())

@@ -108,6 +108,48 @@ private func restartableService<Alarm: TimerAlarm>(
     }
     #endif
 
+    @Test func aFiringOfAnEarlierRunDeliversNoTickAndSetsNoAlarm() throws {
+        let (service, alarms) = restartableService { _ in ManualAlarm() }
+        try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { log, _ in
+            service.shutdown()
+            _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { $0.note($1) }
+        }
+        alarms.all[0].move(by: .seconds(2))
+        alarms.all[0].fire()
+        try #require(alarms.all.count == 2)
+        #expect(alarms.all[1].settings.count == 1, "the schedule set it, and the end of the firing did not")
+        alarms.all[0].fire()
+        #expect(log.count == 0)
+        try PreciseTimer.schedule(.once(at: TimerInstant(nanoseconds: 500)), on: service, target: log) { $0.note($1) }
+        #expect(alarms.all[1].settings.count == 2, "no round is going on, so an earlier deadline sets the alarm")
+        alarms.all[1].fire()
+        #expect(log.count == 2)
+    }
+
+    /// The handler starts the service again, and returns while a round of the new alarm is in progress.
+    @Test func aRoundOfAnEarlierEpochCallsNoTimerOfTheNext() throws {
+        let (service, alarms) = restartableService { _ in ManualAlarm() }
+        let (isInside, mayReturn, isOver) = (Gate(), Gate(), Gate())
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { log, _ in
+            service.shutdown()
+            _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { _, _ in
+                isInside.open()
+                mayReturn.pass()
+            }
+            _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: log) { $0.note($1) }
+            try? Thread.start("test.next") {
+                alarms.all[1].fire()
+                isOver.open()
+            }
+            isInside.pass()
+        }
+        alarms.all[0].fire()
+        #expect(log.count == 0, "its turn is after the handler that runs")
+        mayReturn.open()
+        isOver.pass()
+        #expect(log.count == 1)
+    }
+
     @Test func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {
         let services = try Backend.available.map { try TimerService($0) }
         for backend in [Backend.timerFD, .libevent] where backend.availability == .available {
