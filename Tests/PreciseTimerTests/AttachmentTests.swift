@@ -45,28 +45,14 @@ import TimerKernel
         service.shutdown()
         #expect(eventually { host.hasReturned }, "nothing is left in the loop")
     }
-
-    @Test func onARunLoopTimersTickInTheirModeOnly() throws {
-        let mode = RunLoop.Mode("test")
-        let service = try TimerService(attachedTo: .current, mode: mode)
-        try schedule(on: service)
-        _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.02))
-        #expect(log.count == 0)
-        while log.count < 3, RunLoop.current.run(mode: mode, before: Date(timeIntervalSinceNow: 0.02)) {}
-        #expect(log.count >= 3)
-        service.shutdown()
-        #expect(RunLoop.current.run(mode: mode, before: .distantFuture) == false, "nothing is left in the loop")
-    }
     #endif
 
-    @Test(arguments: [TimerClock.suspending, .wall], [false, true])
-    func onAQueueHandlersRunOnIt(clock: TimerClock, isConcurrent: Bool) throws {
+    @Test(arguments: [false, true]) func onAQueueHandlersRunOnIt(isConcurrent: Bool) throws {
         let (key, seen) = (DispatchSpecificKey<Int>(), Notes<Int?>())
         let queue = DispatchQueue(label: "test", attributes: isConcurrent ? .concurrent : [])
         queue.setSpecific(key: key, value: 7)
         #expect(refusal { try TimerService(queue: queue, clock: .continuous) }?.code == .unavailable)
-        let service = try TimerService(queue: queue, clock: clock)
-        #expect(service.now.clock == clock)
+        let service = try TimerService(queue: queue)
         let far = try schedule(.once(after: .seconds(3_600)), on: service)
         try schedule(on: service) { _ in seen.append(DispatchQueue.getSpecific(key: key)) }
         #expect(eventually { seen.all.count >= 20 }, "an earlier deadline, set by another thread")
@@ -75,10 +61,8 @@ import TimerKernel
         #expect(log.ticks.flaw(every: .milliseconds(1)) == nil)
     }
 
-    @Test(arguments: TimerClock.allCases)
-    func polledTimersRunOnTheThreadThatProcessesThem(clock: TimerClock) throws {
-        let timers = try TimerService.pollable(clock: clock)
-        #expect(timers.service.now.clock == clock)
+    @Test func polledTimersRunOnTheThreadThatProcessesThem() throws {
+        let timers = try TimerService.pollable()
         timers.process()
         #expect(!Poll.isReadable(timers.descriptor, within: 0), "there is no timer")
         let timer = try schedule(.once(after: .seconds(3_600)), on: timers.service)
@@ -138,11 +122,9 @@ import TimerKernel
         }
     }
 
-    @Test(arguments: TimerClock.allCases)
-    func onAnEventBaseHandlersRunOnItsThread(clock: TimerClock) throws {
+    @Test func onAnEventBaseHandlersRunOnItsThread() throws {
         let (base, hasReturned) = (HostEventBase(), Gate())
-        let service = try unsafe TimerService(attachedTo: base.base, clock: clock)
-        #expect(service.now.clock == clock)
+        let service = try unsafe TimerService(attachedTo: base.base)
         try Thread.start("test.host") {
             base.dispatch()
             hasReturned.open()
@@ -188,46 +170,51 @@ import TimerKernel
 }
 
 @Suite(.waits("a host's loop polls real descriptors"), .timeLimit(.minutes(60))) struct HostedAlarmTests {
+    /// An alarm that has begun, and the number of its firings, of which each may do something.
+    private func begunAlarm(
+        _ clock: TimerClock = .suspending,
+        then act: @escaping @Sendable (_ alarm: PollableAlarm, _ firing: Int) -> Void = { _, _ in }
+    ) throws -> (PollableAlarm, Count) {
+        let (alarm, firings) = (try PollableAlarm(clock), Count())
+        alarm.start { [weak alarm] in
+            let number = firings.add(1)
+            if let alarm { act(alarm, number) }
+        } onFailure: {
+            Issue.record("\($0)")
+        }
+        return (alarm, firings)
+    }
+
     /// An alarm whose first firing sets it again, and then calls the loop's own method, as a second thread may. The
     /// second firing comes when the expiry is processed.
     private func alarmWithARefusedCall(
         expiring isReadable: @escaping @Sendable (_ descriptor: CInt) -> Bool,
         then look: @escaping @Sendable (_ descriptor: CInt) -> Void = { _ in }
     ) throws -> (PollableAlarm, Count) {
-        let (alarm, firings) = (try PollableAlarm(.suspending), Count())
-        alarm.start { [weak alarm] in
-            guard let alarm, firings.add(1) == 1 else { return }
-            do { try alarm.set(alarm.now) } catch { Issue.record("\(error)") }
+        let (alarm, firings) = try begunAlarm { alarm, number in
+            if number > 1 { return }
+            #expect(throws: Never.self) { try alarm.set(alarm.now) }
             #expect(isReadable(alarm.descriptor))
             alarm.process()
             look(alarm.descriptor)
-        } onFailure: {
-            Issue.record("\($0)")
         }
         try alarm.set(alarm.now)
         return (alarm, firings)
     }
 
+    /// Meanwhile nothing can be read: a second thread would turn in its loop until the first one's handler returns.
     @Test func anExpiryDuringAnotherCallIsReadableWhenThatReturns() throws {
-        let (alarm, firings) = try alarmWithARefusedCall { Poll.isReadable($0, within: 10_000) }
+        let (alarm, firings) = try alarmWithARefusedCall {
+            Poll.isReadable($0, within: 10_000)
+        } then: {
+            #expect(!Poll.isReadable($0, within: 0))
+        }
         #expect(Poll.isReadable(alarm.descriptor, within: 10_000))
         alarm.process()
         #expect(firings.value == 1, "two firings never overlap")
         #expect(Poll.isReadable(alarm.descriptor, within: 10_000))
         alarm.process()
         #expect(firings.value == 2)
-        alarm.stop()
-    }
-
-    /// Otherwise a second thread would turn in its loop until the handler of the first one returns.
-    @Test func aRefusedCallLeavesNothingToReadMeanwhile() throws {
-        let (alarm, firings) = try alarmWithARefusedCall {
-            Poll.isReadable($0, within: 10_000)
-        } then: {
-            #expect(!Poll.isReadable($0, within: 0))
-        }
-        alarm.process()
-        #expect(firings.value == 1)
         alarm.stop()
     }
 
@@ -244,14 +231,13 @@ import TimerKernel
         alarm.stop()
     }
 
-    /// Each handler is a little longer than the period, so that deadlines pass while the other thread is refused.
-    @Test(arguments: [false, true]) func twoThreadsOfAnEdgeTriggeredLoopServeEveryDeadline(isLonger: Bool) async throws
-    {
+    /// Half of the handlers are a little longer than the period: deadlines pass while the other thread is refused.
+    @Test func twoThreadsOfAnEdgeTriggeredLoopServeEveryDeadline() async throws {
         let (epoll, timers, log) = (EdgeTriggeredLoop(), try TimerService.pollable(), Log())
         epoll.watch(timers.descriptor)
         try PreciseTimer.schedule(.every(.milliseconds(2)), on: timers.service, target: log) { log, tick in
             log.note(tick)
-            pause(isLonger ? .microseconds(2_200) : .microseconds(1_800))
+            pause(log.count % 2 == 0 ? .microseconds(2_200) : .microseconds(1_800))
         }
         try await onThreads(2) { _ in while log.count < 200, epoll.isTold(within: 10_000) { timers.process() } }
         #expect(log.count >= 200 && log.ticks.flaw(every: .milliseconds(2)) == nil)
@@ -272,12 +258,7 @@ import TimerKernel
 
     /// The number belongs to another file, which a call would read.
     @Test func aNeedlessCallNeitherReadsNorFires() throws {
-        let (alarm, firings, other) = (try PollableAlarm(.suspending), Count(), Pipe())
-        alarm.start {
-            firings.add(1)
-        } onFailure: {
-            Issue.record("\($0)")
-        }
+        let ((alarm, firings), other) = (try begunAlarm(), Pipe())
         for deadline in [nil, alarm.now.advanced(by: .seconds(3_600)), alarm.now] {
             try alarm.set(deadline)
             alarm.process()
@@ -291,12 +272,7 @@ import TimerKernel
 
     /// The kernel may be late with an expiry that the clock shows already.
     @Test func anExpiryThatComesAfterTheCallLeavesNothingToRead() throws {
-        let (alarm, firings) = (try PollableAlarm(.suspending), Count())
-        alarm.start {
-            firings.add(1)
-        } onFailure: {
-            Issue.record("\($0)")
-        }
+        let (alarm, firings) = try begunAlarm()
         try alarm.set(alarm.now)
         let later = try TimerDescriptor(.suspending, isBlocking: false)
         try later.set(alarm.now.advanced(by: .milliseconds(20)))
@@ -307,13 +283,10 @@ import TimerKernel
 
     /// The wake-up for a refused call comes after a setting to a later instant.
     @Test func aCallAfterAWakeUpIsNotTakenForANeedlessOne() throws {
-        let (alarm, firings) = (try PollableAlarm(.suspending), Count())
-        alarm.start { [weak alarm] in
-            guard let alarm, firings.add(1) == 1 else { return }
+        let (alarm, firings) = try begunAlarm { alarm, number in
+            if number > 1 { return }
             alarm.process()
-            do { try alarm.set(alarm.now.advanced(by: .seconds(3_600))) } catch { Issue.record("\(error)") }
-        } onFailure: {
-            Issue.record("\($0)")
+            #expect(throws: Never.self) { try alarm.set(alarm.now.advanced(by: .seconds(3_600))) }
         }
         try alarm.set(alarm.now)
         alarm.process()
@@ -325,12 +298,7 @@ import TimerKernel
 
     /// A step of the wall clock makes the descriptor readable, long before the deadline.
     @Test func aCallOnTheWallClockLooksAtTheDescriptor() throws {
-        let (alarm, firings) = (try PollableAlarm(.wall), Count())
-        alarm.start {
-            firings.add(1)
-        } onFailure: {
-            Issue.record("\($0)")
-        }
+        let (alarm, firings) = try begunAlarm(.wall)
         try alarm.set(alarm.now.advanced(by: .seconds(3_600)))
         alarm.process()
         #expect(firings.value == 0)

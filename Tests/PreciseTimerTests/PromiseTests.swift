@@ -81,96 +81,31 @@ import TimerKernel
         #expect(chain.value > 1)
         withExtendedLifetime(first) {}
     }
-
-    // Not on virtual time, which would stop at every nanosecond.
-    @Test(arguments: TimerService.Backend.available)
-    func aPeriodOfOneNanosecondDoesNotStarveOtherTimers(backend: TimerService.Backend) throws {
-        let service = try TimerService(backend)
-        let (busy, other) = (Notes<Int>(), Log())
-        let timer = try PreciseTimer.schedule(.every(.nanoseconds(1)), on: service, target: busy) { busy, tick in
-            if tick.index % 1_000 == 0 { busy.append(tick.index) }
-        }
-        try PreciseTimer.schedule(.every(.milliseconds(5)), on: service, target: other) { $0.note($1) }
-        #expect(eventually { other.count >= 10 })
-        #expect(timer.cancel())
-    }
 }
 
-/// Late ticks: which deadlines each stands for, under each policy.
+/// Late ticks: which deadlines each stands for, under each policy. `ModelTests` has all schedules, and slow handlers.
 struct MissedTickTests {
-    private let scene = Scene()
-    private static let policies: [PreciseTimer.MissedTickPolicy] = [.skip, .catchUp(limit: 3), .delay]
+    private static let skipped = "0@300 late 1250 missed 4, "
 
-    /// A schedule, how long the first two calls of its handler take, when the service looks at its clock, and its ticks
-    /// if late ones are skipped, if three are caught up, and if the grid begins anew. Without ticks of their own, other
-    /// policies have those of the first.
-    private typealias Story = (schedule: PreciseTimer.Schedule, slow: Int, moves: [Move], ticks: [String])
-
-    private static let everyFew = PreciseTimer.Schedule.every(.milliseconds(300))
-
-    private static let stories: [Story] = [
-        (everyFew, 0, [.jump(599), .advance(301)], ["0@300 late 299, 1@600, 2@900"]),
-        (
-            everyFew, 0, [.jump(600), .advance(600)],
-            ["0@300 late 300 missed 1, 2@900, 3@1200", "0@300 late 300, 1@600, 2@900, 3@1200"]
-        ),
-        (
-            everyFew, 0, [.jump(1_550), .advance(300)],
-            [
-                "0@300 late 1250 missed 4, 5@1800",
-                "0@300 late 1250, 1@600 late 950, 2@900 late 650 missed 2, 5@1800",
-                "0@300 late 1250 missed 4, 5@1850",
-            ]
-        ),
-        // A handler that is slower than its period: with a delay, the grid begins anew at 1,000 and at 1,700.
-        (
-            everyFew, 700, [.advance(300), .advance(1_000)],
-            [
-                "0@300, 1@600 late 400 missed 1, 3@1200 late 500 missed 1, 5@1800",
-                "0@300, 1@600 late 400, 2@900 late 800, 3@1200 late 500, 4@1500 late 200, 5@1800",
-                "0@300, 1@600 late 400 missed 1, 3@1300 late 400 missed 1, 5@2000",
-            ]
-        ),
-        // libuv #2901: of a handler that takes as long as its period, every second call comes a period late.
-        (everyFew, 300, [.advance(300), .advance(600)], ["0@300, 1@600, 2@900, 3@1200"]),
-        (.fixedDelay(.milliseconds(300)), 0, [.jump(951), .advance(600)], ["0@300 late 651, 1@1251, 2@1551"]),
-        (
-            .fixedDelay(.milliseconds(300), after: .milliseconds(50)), 700, [.advance(50), .advance(1_300)],
-            ["0@50, 1@1050, 2@2050"]
-        ),
-        // APScheduler #5 and #463: a job whose start is past runs once for each run that it missed, or never.
-        (
-            .every(.milliseconds(7), at: TimerInstant(nanoseconds: 0)), 0, [.advance(8)],
-            [
-                "0@-1000 late 1000 missed 142, 143@1, 144@8",
-                "0@-1000 late 1000, 1@-993 late 993, 2@-986 late 986 missed 140, 143@1, 144@8",
-                "0@-1000 late 1000 missed 142, 143@7",
-            ]
-        ),
-    ]
-
-    @Test(arguments: stories.indices, policies.indices) func everyTickFollowsThePolicy(story: Int, policy: Int) throws {
-        let (story, scene) = (Self.stories[story], scene)
-        let timer = try scene.handle(story.schedule, missed: Self.policies[policy]) { _, count in
-            if count <= 2 { scene.jump(story.slow) }
-        }
-        for move in story.moves {
-            if case .jump(let time) = move { scene.jump(time) }
-            if case .advance(let time) = move { scene.advance(time) }
-        }
-        #expect(scene.ticks == (story.ticks.count > policy ? story.ticks[policy] : story.ticks[0]))
-        timer.cancel()
+    @Test(arguments: [
+        (PreciseTimer.MissedTickPolicy.skip, skipped + "5@1800"), (.delay, skipped + "5@1850"),
+        (.catchUp(limit: 3), "0@300 late 1250, 1@600 late 950, 2@900 late 650 missed 2, 5@1800"),
+    ])
+    func everyTickFollowsThePolicy(policy: PreciseTimer.MissedTickPolicy, ticks: String) throws {
+        let scene = Scene()
+        try scene.timer(.every(.milliseconds(300)), missed: policy)
+        scene.jump(1_550)
+        scene.advance(300)
+        #expect(scene.ticks == ticks)
     }
 
-    @Test(arguments: policies)
-    func aTimerRescheduledInItsHandlerDropsTheOldSchedulesDeadlines(policy: PreciseTimer.MissedTickPolicy) throws {
-        let timer = try scene.handle(Self.everyFew, missed: policy) { timer, count in
-            if count == 1 { try? timer.reschedule(.every(.milliseconds(100))) }
-        }
-        scene.jump(951)
-        scene.advance(200)
-        #expect(scene.ticks == "0@300 late 651\(policy == .catchUp(limit: 3) ? "" : " missed 2"), 0@1051, 1@1151")
-        withExtendedLifetime(timer) {}
+    /// libuv #2901: of a handler that takes as long as its period, every second call comes a period late.
+    @Test func aHandlerThatTakesAWholePeriodMissesNothing() throws {
+        let scene = Scene()
+        let timer = try scene.handle(.every(.milliseconds(300))) { _, _ in scene.jump(300) }
+        scene.advance(1_000)
+        #expect(scene.ticks == "0@300, 1@600, 2@900")
+        timer.cancel()
     }
 }
 
@@ -208,27 +143,17 @@ struct CatchUpFairnessTests {
 
 /// Ticks that a test makes itself.
 struct TickTests {
-    private static let due = TimerInstant(nanoseconds: 1_000, clock: .wall)
-
     /// What is not told is on time, and a tick is delivered when it woke.
-    @Test(arguments: [
-        (PreciseTimer.Tick(deadline: due), [0, 0, 0]),
-        (PreciseTimer.Tick(deadline: due, woke: due.advanced(by: .nanoseconds(30))), [30, 30, 0]),
-        (PreciseTimer.Tick(deadline: due, delivered: due.advanced(by: .nanoseconds(30))), [30, 0, 30]),
-        (
-            PreciseTimer.Tick(
-                index: 7,
-                deadline: due,
-                woke: due.advanced(by: .nanoseconds(20)),
-                delivered: due.advanced(by: .nanoseconds(25)),
-                missed: 3
-            ), [25, 20, 5]
-        ),
-    ])
-    func latenessIsThatOfTheWakeUpAndThatOfTheHop(tick: PreciseTimer.Tick, lateness: [Int]) {
-        #expect([tick.lateness, tick.wakeLateness, tick.hopLateness] == lateness.map { .nanoseconds($0) })
-        let numbers = lateness == [25, 20, 5] ? [7, 3] : [0, 0]
-        #expect(tick.deadline == Self.due && [tick.index, tick.missed] == numbers)
+    @Test func latenessIsThatOfTheWakeUpAndThatOfTheHop() {
+        let due = TimerInstant(nanoseconds: 1_000, clock: .wall)
+        let (woke, delivered) = (due.advanced(by: .nanoseconds(20)), due.advanced(by: .nanoseconds(25)))
+        let lateness = [
+            PreciseTimer.Tick(deadline: due), PreciseTimer.Tick(deadline: due, woke: woke),
+            PreciseTimer.Tick(deadline: due, delivered: delivered),
+            PreciseTimer.Tick(deadline: due, woke: woke, delivered: delivered),
+        ]
+        .map { [$0.lateness, $0.wakeLateness, $0.hopLateness].map { Int($0 / .nanoseconds(1)) } }
+        #expect(lateness == [[0, 0, 0], [20, 20, 0], [25, 0, 25], [25, 20, 5]])
     }
 
     /// It woke before its deadline, it was delivered before it woke, or its instants are of two clocks.

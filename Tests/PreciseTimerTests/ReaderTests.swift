@@ -36,9 +36,12 @@ struct ReaderTests {
         let timer = try orphan(paused: isPaused)
         #expect(timer.hasEnded)
         #expect(!timer.pause() && !timer.resume() && !timer.fire() && !timer.restart())
-        refusal { try timer.reschedule(.every(.seconds(1))) }
-        let error = refusal { try timer.reschedule(.every(.seconds(1)), keeping: .phase) }
-        #expect(error?.code == .timerEnded && error?.attempted.contains("target released") == true)
+        let every = PreciseTimer.Schedule.every(.seconds(1))
+        for reschedule in [{ try timer.reschedule(every) }, { try timer.reschedule(every, keeping: .phase) }] {
+            let error = refusal(reschedule)
+            #expect(error?.code == .timerEnded)
+            #expect(["has ended, target released (", ".onDemand"].allSatisfy { error?.attempted.contains($0) == true })
+        }
         let (isFinishing, isEnding) = (try await timer.finish(), await timer.cancelAndWait())
         #expect(!isFinishing && !isEnding && !timer.cancel() && timer.state == .ended(.targetReleased))
         await virtual.advance(by: .seconds(1))

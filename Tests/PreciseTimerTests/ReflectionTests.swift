@@ -32,58 +32,6 @@ import Testing
             #expect(dumps == texts)
         }
     }
-
-    @Test func anExpectationAboutTimersMayFail() async {
-        await #expect(processExitsWith: .success) { try await ReflectionTests.expectTooMuch() }
-    }
-
-    @MainActor private static func expectTooMuch() async throws {
-        let virtual = VirtualTime()
-        let (model, other) = (try Model(on: virtual.service), try Model(on: virtual.service))
-        let parts = [
-            "▿ PreciseTimerTests.ReflectionTests.Model #0", "  - seconds: 0",
-            "  ▿ timer: Optional(timer (\(#fileID):2): scheduled, every 1 s)",
-            "    - some: timer (\(#fileID):2): scheduled, every 1 s #1", "  - timers: bag of 1 timer #2",
-            "  - save: debouncer of timer \"save\" (\(#fileID):1): scheduled #3", "  - times: time-outs of 1 key #4",
-        ]
-        #expect(reflect(model).split(separator: "\n").map(String.init) == parts)
-        await virtual.advance(by: .seconds(3))
-        withKnownIssue { #expect(model == other) }
-        withKnownIssue { #expect(model.seconds == 4) }
-        withKnownIssue { #expect(model.has(4)) }
-        withKnownIssue { #expect(model.timer == nil) }
-        withKnownIssue { #expect(model.timer === other.timer) }
-        withKnownIssue { #expect([model.timer, other.timer].isEmpty) }
-        withKnownIssue { #expect(model.timer?.state == .paused) }
-        withKnownIssue { #expect(virtual.service.activeTimers.isEmpty) }
-        withKnownIssue { #expect(virtual.service === TimerService.default) }
-    }
-}
-
-extension ReflectionTests {
-    /// A view model that holds all that a program keeps.
-    @MainActor final class Model: @MainActor Equatable {
-        private(set) var seconds = 0
-        private(set) var timer: PreciseTimer?
-        let timers = TimerBag()
-        let save: Debouncer
-        let times: IdleTimeouts<String>
-
-        init(on service: TimerService) throws {
-            save = try Debouncer(.seconds(1), on: service, label: "save", line: 1, target: timers) { _ in }
-            times = IdleTimeouts(on: service, target: timers) { _, _ in }
-            times.refresh("key", after: .seconds(60))
-            let second = PreciseTimer.Schedule.every(.seconds(1))
-            timer = try PreciseTimer.schedule(second, on: service, line: 2, target: self) { @MainActor model, _ in
-                model.seconds += 1
-            }
-            try PreciseTimer.schedule(.onDemand, on: service) { _, _ in }.store(in: timers)
-        }
-
-        static func == (left: Model, right: Model) -> Bool { left === right }
-
-        func has(_ number: Int) -> Bool { seconds == number }
-    }
 }
 
 /// Live values of all public types.

@@ -48,8 +48,7 @@ import Testing
                 .every(.seconds(1)),
                 on: virtual.service,
                 target: log,
-                onEnd: { _ in do throws(TimerError) { try oldest.reschedule(schedule) } catch { answers.append(error) }
-                },
+                onEnd: { _ in refusal { try oldest.reschedule(schedule) }.map(answers.append) },
                 handler: { $0.note($1) }
             )
         }
@@ -92,41 +91,6 @@ import Testing
         #expect(await task.value == [before != .serviceShutDown, true, true])
         let again = await service.shutdownAndWait()
         #expect(!service.shutdown() && !again, "only one call ends a service")
-    }
-
-    /// The other timer's `onEnd` lets the handler return while the shutdown is ending timers.
-    @Test(arguments: [DeliveryKind.serialQueue, .actor])
-    func aShutdownWaitsForAFarewellThatBeginsMeanwhile(kind: DeliveryKind) async throws {
-        let (service, place, target) = (try TimerService(.usual), Place(kind), Log())
-        let (isInside, mayReturn, isEnding, mayEnd, hasEnded) = (Gate(), Gate(), Gate(), Gate(), Gate())
-        let timer = try place.schedule(
-            .once(after: .zero),
-            on: service,
-            target: target,
-            onEnd: { _ in
-                isEnding.open()
-                mayEnd.pass()
-                hasEnded.open()
-            },
-            handler: { _ in
-                isInside.open()
-                mayReturn.pass()
-            }
-        )
-        await isInside.pass()
-        let waitForFarewell: @Sendable (PreciseTimer.EndReason) -> Void = { _ in
-            mayReturn.open()
-            isEnding.pass()
-        }
-        try PreciseTimer.schedule(.onDemand, on: service, target: target, onEnd: waitForFarewell) { $0.note($1) }
-        // A call that does not wait returns before the gate is opened.
-        let task = Task.immediate {
-            await service.shutdownAndWait()
-            return hasEnded.isPassable
-        }
-        mayEnd.open()
-        #expect(await task.value)
-        #expect(timer.state == .ended(.serviceShutDown))
     }
 
     /// Handlers of the whole list, not only of the part that one hold of the lock asks for. The late one is among the
@@ -172,11 +136,7 @@ import Testing
 
 /// A service that other code shuts down while it is being started, and that can start again.
 struct StartRaceTests {
-    /// What a test does with the service.
-    enum Use: CaseIterable { case timer, ticks, timeOut, idleTimeout }
-
-    @Test(arguments: Use.allCases)
-    func itIsStartedAgain(use: Use) async throws {
+    @Test(arguments: [false, true]) func itIsStartedAgain(hasHandler: Bool) async throws {
         let (starts, box, log) = (Count(), Box<TimerService>(), Log())
         let service = TimerService(
             startedOnUse: {
@@ -185,19 +145,11 @@ struct StartRaceTests {
             }
         )
         box.value = service
-        switch use {
-        case .timer:
+        if hasHandler {
             let timer = try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { $0.note($1) }
             #expect(timer.state == .scheduled)
-        case .ticks:
-            let waiting = Task { for try await _ in PreciseTimer.ticks(.every(.seconds(1)), on: service) {} }
-            #expect(await soon { service.activeTimers.count == 1 })
-            waiting.cancel()
-            try await waiting.value
-        case .timeOut: #expect(try await withTimeout(.seconds(1), on: service) { 7 } == 7)
-        case .idleTimeout:
-            let timeouts = IdleTimeouts<Int>(on: service, target: log) { _, _ in }
-            #expect(timeouts.refresh(1, after: .seconds(1)))
+        } else {
+            #expect(try await withTimeout(.seconds(1), on: service) { 7 } == 7)
         }
         #expect(starts.value == 3)
         box.value = nil

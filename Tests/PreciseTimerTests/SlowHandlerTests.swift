@@ -82,16 +82,6 @@ import TimerKernel
         #expect(found(on: virtual.service).first == scene.found && virtual.service.slowHandlers.count < 2)
     }
 
-    @Test func aSlowHandlerIsNamedWithItsCallSite() throws {
-        let site = "PreciseTimerTests/SlowHandlerTests.swift:\(#line + 1)"
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, label: "slow", target: log) {
-            [virtual] _, _ in virtual.advance(by: .seconds(3))
-        }
-        virtual.advance(by: .seconds(1))
-        let said = "\"slow\" (\(site)): 1 call longer than 1 s, the longest 3 s"
-        #expect(virtual.service.slowHandlers.map(\.description) == [said])
-    }
-
     @Test func aCallSiteIsItsFileItsLineAndItsLabelAndHasThePeriodOfItsLongestCall() throws {
         for (file, line, label, period) in [
             ("A", 1, nil, 1), ("A", 2, nil, 1), ("A", 1, "b", 1), ("B", 1, nil, 1), ("A", 1, nil, 9), ("A", 1, nil, 2),
@@ -106,11 +96,10 @@ import TimerKernel
             ) { [virtual] _, _ in virtual.advance(by: .seconds(2 * period)) }
             virtual.advance(by: .seconds(60))
         }
-        let found = virtual.service.slowHandlers.map {
-            "\($0.file):\($0.line) \($0.count), \($0.period), \($0.longest)"
-        }
-        let others = ["A:2", "A:1", "B:1"].map { "\($0) 1, 1.0 seconds, 2.0 seconds" }
-        #expect(found == ["A:1 3, 9.0 seconds, 18.0 seconds"] + others)
+        let rest = "): 1 call longer than 1 s, the longest 2 s"
+        let texts =
+            ["(A:1): 3 calls longer than 9 s, the longest 18 s"] + ["(A:2", "\"b\" (A:1", "(B:1"].map { $0 + rest }
+        #expect(virtual.service.slowHandlers.map(\.description) == texts)
     }
 
     @Test func oneCallSiteIsNamedOnceAndOnlyTheFirstAreNamed() throws {
@@ -123,42 +112,18 @@ import TimerKernel
         #expect(found(on: virtual.service) == (0..<16).map { "\($0): 2 over 60 s, up to 61 s" })
     }
 
-    @Test func aHandlerThatCancelsItsTimerIsWatchedToo() throws {
-        let timer = try PreciseTimer.schedule(.every(.seconds(7)), on: virtual.service) { [virtual] timer, _ in
-            virtual.advance(by: .seconds(8))
-            timer.cancel()
-        }
-        virtual.advance(by: .seconds(10))
-        #expect(found(on: virtual.service) == ["-: 1 over 7 s, up to 8 s"])
-        #expect(timer.state == .ended(.cancelled))
-    }
-
-    @Test func aTimersOwnStatisticsAreEnough() throws {
-        let virtual = VirtualTime()
-        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _, _ in
-            virtual.advance(by: .seconds(2))
-        }
-        timer.collectsStatistics = true
-        virtual.advance(by: .seconds(1))
-        #expect(found(on: virtual.service) == ["-: 1 over 1 s, up to 2 s"])
-    }
-
     @Test func aHandlerOnAQueueStarvesNoOtherTimer() throws {
-        let (alarm, log, queue) = (ManualAlarm(), Log(), DispatchQueue(label: "test.slow"))
-        let service = try TimerService(alarm: alarm)
+        let (alarm, queue) = (ManualAlarm(), DispatchQueue(label: "test.slow"))
+        let (service, place) = (try TimerService(alarm: alarm), PreciseTimer.Delivery.queue(queue))
         service.collectsStatistics = true
-        try PreciseTimer.schedule(.every(.milliseconds(100)), on: service, deliver: .queue(queue), target: log) {
-            _,
-            _ in alarm.move(by: .milliseconds(80))
+        try PreciseTimer.schedule(.every(.milliseconds(100)), on: service, deliver: place, target: log) { _, _ in
+            alarm.move(by: .milliseconds(80))
         }
-        try PreciseTimer.schedule(.every(.milliseconds(10), after: .milliseconds(140)), on: service, target: log) {
-            $0.note($1)
-        }
+        try PreciseTimer.schedule(.onDemand, on: service, target: log) { $0.note($1) }
         alarm.move(by: .milliseconds(100))
         alarm.fire()
         queue.sync {}
-        alarm.fire()
-        #expect(log.count == 1 && service.slowHandlers.isEmpty)
+        #expect(service.statistics?.handlerTime.longest == .milliseconds(80) && service.slowHandlers.isEmpty)
     }
 
     /// Sending takes time, which must not be charged to the handler before it.
@@ -202,17 +167,18 @@ import TimerKernel
         #expect(found(on: service) == ["first: 1 over 1 ms, up to 5 ms"])
     }
 
+    /// The statistics of the timer alone are enough.
     @Test(arguments: TimerService.Backend.available, DeliveryKind.allCases)
     func aSlowHandlerIsFoundOnEveryBackendAndInEveryPlace(
         backend: TimerService.Backend,
         kind: DeliveryKind
     ) async throws {
         let (service, place, log) = (try TimerService(backend), Place(kind), Log())
-        service.collectsStatistics = true
         let timer = try place.schedule(.every(.milliseconds(1)), on: service, target: log) { tick in
             log.note(tick)
             pause(.milliseconds(3))
         }
+        timer.collectsStatistics = true
         #expect(await soon { log.count >= 3 })
         timer.cancel()
         #expect(await soon { !service.slowHandlers.isEmpty })
@@ -220,42 +186,5 @@ import TimerKernel
         #expect([slow.period.description, slow.file] == ["0.001 seconds", "TestSupport/Place.swift"])
         #expect(slow.longest >= .milliseconds(3))
         service.shutdown()
-    }
-
-    /// A reading of the clock takes longer than all the rest of a tick on the service's side.
-    @Test func aServiceThatNobodyObservesReadsItsClockOnceLess() throws {
-        let never = try readings { _, _ in }
-        let observed = try readings { service, _ in service.collectsStatistics = true }
-        let observedBefore = try readings { service, alarm in
-            service.collectsStatistics = true
-            service.collectsStatistics = false
-            let timer = try PreciseTimer.schedule(.once(after: .seconds(9)), on: service, target: log) { $0.note($1) }
-            timer.collectsStatistics = true
-            timer.cancel()
-            let other = try PreciseTimer.schedule(.once(after: .zero), on: service) { timer, _ in timer.cancel() }
-            other.collectsStatistics = true
-            alarm.fire()
-            #expect(other.state == .ended(.cancelled))
-        }
-        #expect(never == observedBefore)
-        #if DEBUG
-        #expect(never == observed, "a debug build observes every service")
-        #else
-        #expect(never + 1 == observed)
-        #endif
-    }
-
-    /// How often a service reads its clock for one tick, after it was prepared.
-    private func readings(_ prepare: (TimerService, ManualAlarm) throws -> Void) throws -> Int {
-        let (alarm, log) = (ManualAlarm(), Log())
-        let service = try TimerService(alarm: alarm)
-        try prepare(service, alarm)
-        try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
-        alarm.move(by: .seconds(1))
-        let before = alarm.now
-        alarm.moveWithEachReading(by: .nanoseconds(1))
-        alarm.fire()
-        #expect(log.count == 1)
-        return Int(before.duration(to: alarm.now) / .nanoseconds(1))
     }
 }

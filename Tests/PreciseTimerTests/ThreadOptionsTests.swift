@@ -135,19 +135,6 @@ import TimerKernel
         let item = try #require(service.grant.items.first { $0.option == .name })
         #expect(item.asked == name && (item.refusal == nil) == (backend != .dispatch))
         #expect(ProcFS.threads(named: name).isEmpty == (backend == .dispatch))
-        service.shutdown()
-        let required = Options(name: name, demand: .required)
-        if backend == .dispatch {
-            #expect(refusal { try TimerService(backend, thread: required) }?.code == .unavailable)
-        } else {
-            try TimerService(backend, thread: required).shutdown()
-        }
-    }
-
-    @Test func aRequiredOptionThatIsObtainedIsNoError() throws {
-        let service = try TimerService(.timerFD, thread: Options(affinity: [Self.processor], demand: .required))
-        #expect(service.grant.refusals == [])
-        #expect(try facts(of: service) { ProcFS.processors }.own == [Self.processor])
     }
 
     /// If the kernel takes a thread's last processor away, the thread may run everywhere, also when that processor is
@@ -187,13 +174,11 @@ import TimerKernel
     }
 
     @Test(arguments: [
-        Options(policy: .fifo(priority: 0)), Options(policy: .fifo(priority: 100)),
-        Options(policy: .roundRobin(priority: -1)), Options(policy: .roundRobin(priority: .max)),
-        Options(affinity: [-1]), Options(affinity: [1 << 20]),
-        Options(timerSlack: .zero), Options(timerSlack: .seconds(-1)), Options(idleLatency: .nanoseconds(-1)),
-        Options(idleLatency: .seconds(Int64.max)),
-        Options(name: ""), Options(name: "sixteen bytes in"), Options(name: "eight umläute ö"), Options(name: "a\0b"),
-        Options(slice: .microseconds(99)), Options(slice: .milliseconds(101)), Options(slice: .seconds(-1)),
+        Options(policy: .fifo(priority: 0)), Options(policy: .roundRobin(priority: 100)), Options(affinity: [-1]),
+        Options(affinity: [1 << 20]), Options(timerSlack: .zero), Options(idleLatency: .nanoseconds(-1)),
+        Options(idleLatency: .seconds(Int64.max)), Options(name: ""), Options(name: "eight umläute ö"),
+        Options(name: "a\0b"), Options(slice: .microseconds(99)), Options(slice: .milliseconds(101)),
+        Options(slice: .seconds(-1)),
         Options(policy: .deadline(runtime: .seconds(2), deadline: .seconds(1), period: .seconds(1))),
         Options(policy: .deadline(runtime: .zero, deadline: .seconds(1), period: .seconds(1))),
         Options(policy: .deadline(runtime: .seconds(1), deadline: .seconds(2), period: .seconds(1))),
