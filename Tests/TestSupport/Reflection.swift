@@ -39,7 +39,7 @@ private func readParts(of value: Any, depth: Int) {
 
 /// The names of a module's public types. Protocols are left out.
 package func publicTypes(of module: String) throws -> Set<String> {
-    let type = try Regex("\\(module)\\.(\\S+) {4}(?:\\S+ )*(?:class|enum|struct) \\w+", as: (Substring, Substring).self)
+    let type = try Regex("\(module)\\.(\\S+) {4}(?:\\S+ )*(?:class|enum|struct) \\w+", as: (Substring, Substring).self)
     return Set(try publicSymbols().compactMap { line in line.prefixMatch(of: type).map { String($0.output.1) } })
 }
 
