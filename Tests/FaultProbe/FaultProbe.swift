@@ -66,6 +66,7 @@ final class ProbedTimer: Sendable {
     private let ends = Notes<String>()
     private let failures = Notes<String>()
     private let period: Duration
+    private let policy: PreciseTimer.MissedTickPolicy
     let handle: PreciseTimer
 
     init(
@@ -75,7 +76,7 @@ final class ProbedTimer: Sendable {
         deliver: PreciseTimer.Delivery = .inline,
         on service: TimerService
     ) throws(TimerError) {
-        self.period = period
+        (self.period, self.policy) = (period, policy)
         let (ends, failures, running, overlaps) = (ends, failures, running, overlaps)
         handle = try PreciseTimer.schedule(
             .every(period, after: delay),
@@ -100,18 +101,23 @@ final class ProbedTimer: Sendable {
     var hasEnded: Bool { !ends.all.isEmpty }
 
     /// The number of deadlines that the ticks stand for.
-    var accounted: UInt64 { log.ticks.last.map { UInt64($0.index + 1 + $0.missed) } ?? 0 }
+    var accounted: Int { log.ticks.accounted }
+
+    /// What is wrong with the number of deadlines that a tick stands for.
+    private func miscount(_ tick: PreciseTimer.Tick) -> String? {
+        let last = tick.deadline.advanced(by: period * tick.missed)
+        if last > tick.delivered { return "tick \(tick.index) stands for a deadline that had not passed" }
+        let isShort = policy == .skip && last.advanced(by: period) <= tick.woke
+        return isShort ? "tick \(tick.index) does not stand for all deadlines that had passed" : nil
+    }
 
     var report: ProbeReport.Timer {
         let ticks = log.ticks
-        let told = ticks.map { tick in
-            let (index, missed, deadline) = (UInt64(tick.index), UInt64(tick.missed), tick.deadline.nanoseconds)
-            let (woke, delivered) = (tick.woke.nanoseconds, tick.delivered.nanoseconds)
-            return ProbeReport.Tick(index: index, missed: missed, deadline: deadline, woke: woke, delivered: delivered)
-        }
-        let flaw = ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
+        let flaw =
+            ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
+            ?? ticks.lazy.compactMap(miscount).first
         let overlap = overlaps.value > 0 ? "two handlers at once" : nil
-        return ProbeReport.Timer(ticks: told, ends: ends.all, failures: failures.all, flaw: overlap ?? flaw)
+        return ProbeReport.Timer(ticks, ends: ends.all, failures: failures.all, flaw: overlap ?? flaw)
     }
 }
 
@@ -153,17 +159,6 @@ enum ServiceSteps {
         let ends = eventually { released == nil }
         if let failure = failures.all.first { throw failure }
         return ends
-    }
-
-    /// Whether a timer of Foundation's own, of some milliseconds, ticks within a second. Its loop has a thread of its
-    /// own, because it may never return.
-    static func foundationTicks() -> Bool {
-        let ticks = Count()
-        Foundation.Thread.detachNewThread {
-            _ = Timer.scheduledTimer(withTimeInterval: 0.005, repeats: true) { _ in ticks.add(1) }
-            RunLoop.current.run()
-        }
-        return eventually(within: .seconds(1)) { ticks.value > 3 }
     }
 
     /// Whether the thread of a service with SCHED_DEADLINE never yields the processor, which would give the rest of its

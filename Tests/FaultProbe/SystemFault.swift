@@ -21,11 +21,11 @@ enum SystemFault {
             let free = (0..<CInt.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix((Int(value) ?? 0) + 1)
             Limit.descriptors.set(UInt64(free.reduce(0) { max($0, $1) }))
         case "unfill": Limit.descriptors.set(1_000)
-        // No more threads can be started, because the user has too many processes.
-        case "nproc":
-            guard setgid(65_534) == 0, setuid(65_534) == 0 else { return false }
-            Limit.processes.set(0)
-        case "no-nproc": Limit.processes.set(.max)
+        // COUNT: that often, the process is stopped and soon gets two milliseconds. The kernel then also ends some of its
+        // waits with EINTR.
+        case "stop-often":
+            let round = "kill -STOP $PPID; sleep .098; kill -CONT $PPID; sleep .002;"
+            return unsafe system(Array(repeating: round, count: Int(value) ?? 1).joined()) == 0
         // Goes into an empty root, in which there is no /proc.
         case "chroot": return leaveRoot()
         // SECONDS: the kernel holds the thread of the last tick for so long.
@@ -139,17 +139,10 @@ enum NamespaceChild {
         return child > 0 && getpid() == 1 && status == 0
     }
 
-    /// Forks by the system call clone(2), which can make the child's namespace.
     private static func fork() -> pid_t {
-        let call = function("syscall", as: (@convention(c) (Int, UInt, Int, Int, Int, Int) -> Int).self)
-        // The call's number, which Glibc does not show to Swift.
-        #if arch(x86_64)
-        let clone = 56
-        #else
-        let clone = 220
-        #endif
-        let newNamespace: UInt = 0x2000_0000
-        return pid_t(call?(clone, newNamespace | UInt(SIGCHLD), 0, 0, 0, 0) ?? -1)
+        // 0x2000_0000 is CLONE_NEWPID: for the children of the caller.
+        guard function("unshare", as: (@convention(c) (CInt) -> CInt).self)?(0x2000_0000) == 0 else { return -1 }
+        return function("fork", as: (@convention(c) () -> pid_t).self)?() ?? -1
     }
 }
 

@@ -83,7 +83,7 @@ extension Probe.Run {
     /// Why the fault was not reported, or which timer misbehaved; nil if all is well. The probe must have ended. Each
     /// schedule must have thrown an error of the system, or its timers must have ticked on their grid, or ended once
     /// because the backend failed. A timer that goes on must have accounted for that many deadlines.
-    func silence(ticks: UInt64) -> String? {
+    func silence(ticks: Int) -> String? {
         guard outcome.code == 0, let report else { return "no report" }
         if let refusal = refusals.first(where: { !Self.systemErrors.contains($0.code) }) {
             return "refused for another reason: \(refusal.text)"
@@ -104,7 +104,7 @@ extension Probe.Run {
     }
 
     /// Nil if the run shows no fault: every timer goes on ticking on its grid. Otherwise, the reason.
-    func trouble(ticks: UInt64) -> String? {
+    func trouble(ticks: Int) -> String? {
         if let refusal = refusals.first { return refusal.text }
         if let end = report?.timers.flatMap(\.ends).first { return "a timer ended: \(end)" }
         if report?.timers.isEmpty == true { return "no timer" }
@@ -130,11 +130,6 @@ extension Probe.Run {
     private static let systemErrors: Set<String> = ["refused by the system", "unavailable", "backend failed"]
     /// The codes of errors for a failed backend.
     private static let failures: Set<String> = ["refused by the system", "backend failed"]
-}
-
-extension ProbeReport.Timer {
-    /// The number of deadlines that the ticks stand for.
-    var accounted: UInt64 { ticks.last.map { $0.index + 1 + $0.missed } ?? 0 }
 }
 
 /// The machine's tools for injecting faults. If a tool is missing, its tests are skipped, with the reason.
@@ -172,18 +167,6 @@ extension Trait where Self == ConditionTrait {
     static var canTrace: Self { .enabled(if: Tools.canTrace, "needs strace, and the right to trace") }
     static var canRefuse: Self { .enabled(if: Tools.refusingLibrary != nil, "needs a C compiler, for refuse.c") }
     static var isRoot: Self { .enabled(if: geteuid() == 0, "needs root") }
-}
-
-/// A file with which a probe reports its progress, and is told to go on; removed with the value.
-final class Mark: Sendable {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-
-    deinit { remove() }
-
-    func remove() { try? FileManager.default.removeItem(atPath: path) }
-
-    /// Blocks until the probe has created the file, for half a minute at most.
-    func wait() { _ = eventually { FileManager.default.fileExists(atPath: path) } }
 }
 
 /// Ends a test's separate process with SIGALRM if it hangs: that is a failure.

@@ -60,13 +60,11 @@ package enum ProcFS {
             }
     }
 
-    /// Whether each timerfd of the process expires within some seconds, or is not set (proc_pid_fdinfo(5)).
-    package static func timersExpire(within seconds: Int) -> Bool {
-        descriptors(on: "anon_inode:[timerfd]")
-            .allSatisfy { descriptor in
-                let value = field("it_value:", of: "/proc/self/fdinfo/\(descriptor)")?.dropFirst().split(separator: ",")
-                return value?.first.flatMap { Int($0) }.map { $0 <= seconds } ?? false
-            }
+    /// What a timerfd is set to: the seconds until it expires, 0 if it is not set, and the flags (proc_pid_fdinfo(5)).
+    package static func timer(_ descriptor: Int32) -> (seconds: Int, flags: Int) {
+        let file = "/proc/self/fdinfo/\(descriptor)"
+        let seconds = field("it_value:", of: file)?.dropFirst().split(separator: ",").first.flatMap { Int($0) }
+        return (seconds ?? -1, field("settime flags:", of: file).flatMap { Int($0, radix: 8) } ?? -1)
     }
 
     /// Takes back each request to clear pages in a forked child (`wf` in proc_pid_smaps(5)). Returns their number.
