@@ -191,12 +191,13 @@ enum Allocations {
         let before = count
         if let directory = unsafe opendir("/") { unsafe closedir(directory) }
         guard let before, let after = count, after > before else { return false }
-        let target = Target()
+        let target = Target(counting: ticks)
         for _ in 0..<1_000 {
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { $0.tick($1) }
             timer.collectsStatistics = service.collectsStatistics
         }
-        return target.allocations(skipping: 10_000, counting: ticks) == 0
+        while target.number.load(ordering: .acquiring) <= target.end { usleep(1_000) }
+        return target.allocations.load(ordering: .relaxed) == 0
     }
 
     /// Found once, because that allocates.
@@ -205,26 +206,16 @@ enum Allocations {
 
     /// Counts the allocations between two of the timers' ticks.
     private final class Target: Sendable {
-        private let start = Atomic(Int.max)
-        private let end = Atomic(Int.max)
-        private let number = Atomic(0)
-        private let countAtStart = Atomic(0)
-        private let countAtEnd = Atomic(0)
+        let start, end: Int
+        let number = Atomic(0)
+        let allocations = Atomic(0)
 
-        /// The number of allocations during some ticks, after some others from now on. Waits for them.
-        func allocations(skipping some: Int, counting others: Int) -> Int {
-            let first = number.load(ordering: .relaxed) + some
-            end.store(first + others, ordering: .relaxed)
-            start.store(first, ordering: .relaxed)
-            while number.load(ordering: .acquiring) <= first + others { usleep(1_000) }
-            return countAtEnd.load(ordering: .relaxed) - countAtStart.load(ordering: .relaxed)
-        }
+        init(counting ticks: Int) { (start, end) = (20_000, 20_000 + ticks) }
 
         func tick(_: PreciseTimer.Tick) {
             let number = number.load(ordering: .relaxed)
-            let (start, end) = (start.load(ordering: .relaxed), end.load(ordering: .relaxed))
-            if number == start { countAtStart.store(Allocations.count ?? 0, ordering: .relaxed) }
-            if number == end { countAtEnd.store(Allocations.count ?? -1, ordering: .relaxed) }
+            if number == start { allocations.subtract(Allocations.count ?? 0, ordering: .relaxed) }
+            if number == end { allocations.add(Allocations.count ?? -1, ordering: .relaxed) }
             // Longer than a period.
             let rest = number > start && number.isMultiple(of: 5_000) ? Reading.seconds + 0.002 : 0
             while Reading.seconds < rest {}

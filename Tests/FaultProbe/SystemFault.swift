@@ -35,8 +35,6 @@ enum SystemFault {
             let setup = ThreadSetup()
             return (try? setup.startThread("sleeper") { while true { sleep(1_000) } }) != nil
                 && eventually(within: .seconds(5)) { setup.holdUp() == nil }
-        // HERTZ: starts a thread that sends SIGUSR1 to the process, which has a handler.
-        case "signals": sendSignals(hertz: Int(value) ?? 1)
         default: return false
         }
         return true
@@ -67,17 +65,6 @@ enum SystemFault {
         return unsafe chroot(root) == 0 && chdir("/") == 0
     }
 
-    private static func sendSignals(hertz: Int) {
-        signal(SIGUSR1) { _ in }
-        let id = getpid()
-        // A thread of the host, which receives signals as usual.
-        Foundation.Thread.detachNewThread {
-            while true {
-                usleep(UInt32(1_000_000 / hertz))
-                kill(id, SIGUSR1)
-            }
-        }
-    }
 }
 
 /// A thread in state D, as one that is frozen or waits for a page: it starts a program, and waits until its child
@@ -169,27 +156,16 @@ enum ThreadAttributes {
     }
 
     /// Whether all threads but the starter have the main thread's attributes, at once or soon: a new thread takes a
-    /// moment. Only threads whose name begins with the prefix count. Threads that stay different are reported on
-    /// standard error.
+    /// moment. Only threads whose name begins with the prefix count.
     static func othersAreOrdinary(named prefix: String) -> Bool {
-        var different: [String] = []
-        let areOrdinary = eventually {
-            different = differences(named: prefix)
-            return different.isEmpty
-        }
-        if !areOrdinary { FileHandle.standardError.write(Data(different.joined(separator: "\n").utf8)) }
-        return areOrdinary
-    }
-
-    /// A line for each thread that differs from the main thread, or for no thread.
-    private static func differences(named prefix: String) -> [String] {
         let main = attributes(of: "\(getpid())", mindingNice: !prefix.isEmpty)
-        let others = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [])
-            .filter { $0 != "\(starter.value ?? 0)" && text($0, "comm").hasPrefix(prefix) }
-        if others.isEmpty { return ["no thread has a name that begins with \(prefix)"] }
-        // A thread may have ended since the names were read.
-        return others.map { ($0, attributes(of: $0, mindingNice: !prefix.isEmpty)) }.filter { $1 != main && $1 != nil }
-            .map { "\(text($0, "comm")): \($1 ?? ""), main: \(main ?? "")" }
+        return eventually {
+            let others = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [])
+                .filter { $0 != "\(starter.value ?? 0)" && text($0, "comm").hasPrefix(prefix) }
+            // A thread may have ended since the names were read.
+            let known = others.compactMap { attributes(of: $0, mindingNice: !prefix.isEmpty) }
+            return !known.isEmpty && known.allSatisfy { $0 == main }
+        }
     }
 
     private static func set(_ attribute: String) -> Bool {

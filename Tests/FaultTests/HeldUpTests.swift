@@ -49,28 +49,6 @@ import TimerKernel
         }
     }
 
-    /// It may hold a lock that the alarm's thread needs.
-    @Test(.canTrace)
-    func anAlarmIsHeldUpWhileADebuggerHasStoppedAnyThread() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            let (setup, other) = (ThreadSetup(), Box<Int32>())
-            try setup.startThread("test.sleeper") { while true { pause(.seconds(60)) } }
-            try ThreadSetup()
-                .startThread("test.stopped") {
-                    other.value = ProcFS.callingThread
-                    while true { pause(.seconds(60)) }
-                }
-            #expect(eventually { other.value != nil && setup.holdUp() == nil })
-            let thread = try #require(other.value)
-            var isSeen = false
-            let see = { isSeen = eventually { setup.holdUp() == .debugger } }
-            let code = Fork.outcome(of: { Debugger.stop(thread, for: 3) }, meanwhile: see)
-            #expect(code == 0 && isSeen)
-            #expect(eventually { setup.holdUp() == nil })
-        }
-    }
-
 }
 
 /// Stops a thread as a debugger does (ptrace(2)).
@@ -134,28 +112,31 @@ private enum Debugger {
         }
     }
 
-    /// A debugger has stopped a thread, so a silent alarm would be late. One is refused at the first check that sets it
-    /// anew, and the other when it is silent already.
+    /// A debugger has stopped a thread. It may hold a lock that the alarm's thread needs, so a silent alarm would be
+    /// late. One is refused at the first check that sets it anew, and the other when it is silent already.
     @Test(.canTrace) func anAlarmThatRefusesToBeSetAnewFailsWhateverHoldsItUp() async {
         await #expect(processExitsWith: .success) {
             endIfHung()
             SupervisorClock.hurry()
-            let (thread, number) = (ThreadSetup(), Box<Int32>())
-            try thread.startThread("test.stopped") {
-                number.value = ProcFS.callingThread
-                while true { pause(.seconds(60)) }
-            }
-            #expect(eventually { number.value != nil })
+            let (setup, number) = (ThreadSetup(), Box<Int32>())
+            try setup.startThread("test.sleeper") { while true { pause(.seconds(60)) } }
+            try ThreadSetup()
+                .startThread("test.stopped") {
+                    number.value = ProcFS.callingThread
+                    while true { pause(.seconds(60)) }
+                }
+            #expect(eventually { number.value != nil && setup.holdUp() == nil })
             let stopped = try #require(number.value)
             var isFailed = false
             let see = {
-                guard eventually({ thread.holdUp() == .debugger }) else { return }
+                guard eventually({ setup.holdUp() == .debugger }) else { return }
                 let services = [1, 7].compactMap { try? Self.silentService(RefusingAlarm(settings: $0)) }
                 isFailed = eventually { services.allSatisfy { $1.all == [.backendFailed(RefusingAlarm.refusal)] } }
-                isFailed = isFailed && services.count == 2 && thread.holdUp() == .debugger
+                isFailed = isFailed && services.count == 2 && setup.holdUp() == .debugger
             }
             let code = Fork.outcome(of: { Debugger.stop(stopped, for: 10) }, meanwhile: see)
             #expect(code == 0 && isFailed)
+            #expect(eventually { setup.holdUp() == nil })
         }
     }
 }

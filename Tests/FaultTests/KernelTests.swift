@@ -20,21 +20,13 @@ import TimerKernel
     /// A hundred years from now on.
     private static let late = "arm=wall_clock:0:0:1"
 
-    @Test(.canRefuse) func aServiceDoesNotStartThere() async throws {
-        let steps = [Self.late, "service", "rest=0.3"]
-        let run = try await Probe.run(.dispatch, steps, on: .wall, under: .preload())
-        #expect(run.report?.steps.map { $0.refusal?.code } == [nil, "unavailable", nil] && run.isIdle, "\(run)")
-        #expect(run.refusals.first?.text.contains("2116") == true, "\(run.refusals)")
-    }
-
-    @Test(.canRefuse) func aRunningServiceFailsAndDoesNotSpin() async throws {
-        let steps = ["schedule=2x10000", "ticks=5", Self.late, "ends=10", "rest=0.3"]
+    @Test(.canRefuse) func aRunningServiceFailsThereAndDoesNotSpinAndAnotherDoesNotStart() async throws {
+        let steps = ["schedule=2x10000", "ticks=5", Self.late, "ends=10", "rest=0.3", "service"]
         let run = try await Probe.run(.dispatch, steps, on: .wall, under: .preload())
         let timers = run.report?.timers ?? []
         #expect(timers.map(\.ends) == [["backend failed"], ["backend failed"]] && run.isIdle, "\(run)")
-        for timer in timers {
-            #expect(timer.flaw == nil && timer.failures.first?.contains("2116") == true, "\(timer.failures)")
-        }
+        #expect(timers.compactMap(\.flaw) == [] && run.refusals.map(\.code) == ["unavailable"], "\(run)")
+        for text in timers.flatMap(\.failures) + run.refusals.map(\.text) { #expect(text.contains("2116"), "\(text)") }
     }
 }
 

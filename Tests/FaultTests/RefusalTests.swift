@@ -7,31 +7,22 @@ import Testing
 /// Calls that fail while a service starts: the schedule throws, or the timer ticks. It never traps, hangs or stays
 /// silent.
 @Suite(.waits("the kernel refuses a call of a start"), .timeLimit(.minutes(60))) struct RefusedStartTests {
-    /// CALL:ERROR:SKIPPED:TIMES, for the preloaded library. After a backend's trial the real call may fail.
-    private static let later: [(Backend, String)] = {
-        let one: [String] = (0..<4).flatMap { ["pthread_create:11:\($0):1", "pthread_create:11:\($0):1000000"] }
-        let timers = (0..<12).map { "timerfd_create:24:\($0):1000000" }
-        let loops = ["epoll_create1:24", "eventfd:24", "epoll_ctl:28", "timerfd_settime:22"]
-            .flatMap { call in (0..<5).map { "\(call):\($0):1000000" } }
-        // Memory is refused only to libevent, because Swift ends the process if one of its allocations fails.
-        let memory: [String] = (0..<16).flatMap { ["malloc:12:\($0):1", "malloc:12:\($0):1000000"] }
-        return Backend.available.flatMap { backend in
-            (one + timers + loops + (backend == .libevent ? memory : [])).map { (backend, $0) }
-        }
-    }()
+    /// CALL:ERROR:SKIPPED:TIMES, for the preloaded library. ``ExhaustionTests`` refuse descriptors. Memory is refused only
+    /// to libevent, because Swift ends the process if one of its allocations fails.
+    private static let calls: [(Backend, String)] = Backend.available.flatMap { backend in
+        let memory = backend == .libevent ? (0..<16).map { "malloc:12:\($0)" } : []
+        let calls = (0..<4).map { "pthread_create:11:\($0)" } + memory
+        return ["timerfd_settime:22:0:1000000"].map { (backend, $0) }
+            + calls.flatMap { call in [1, 1_000_000].map { (backend, "\(call):\($0)") } }
+    }
 
-    @Test(.canRefuse, arguments: Effort.some(later))
-    func aRefusedCallThrowsUnlessTheLibraryBelowEndsTheProcess(backend: Backend, call: String) async throws {
+    @Test(.canRefuse, arguments: Effort.some(calls))
+    func aRefusedCallThrowsOrEndsTheTimersAndTheServiceWorksLater(backend: Backend, call: String) async throws {
         let steps = ["arm=\(call)", "schedule=3x10000", "ticks-or-ends=5", "disarm", "schedule=3x10000"]
         let again = ["ticks-or-ends=5", "shutdown", "schedule=3x10000", "ticks-or-ends=5"]
         let run = try await Probe.run(backend, steps + again, under: .preload(), hurried: true)
-        // libdispatch and Foundation trap there, and the library cannot prevent it.
-        let traps = call.hasPrefix("timerfd") ? [.runLoop] : call.hasPrefix("e") ? [Backend.dispatch, .runLoop] : []
-        if traps.contains(backend) && run.outcome.signal == SIGILL { return }
-        #expect(run.silence(ticks: 5) == nil, "\(run)")
+        #expect(run.silence(ticks: 5) == nil && run.worksInTheEnd, "\(run)")
         #expect((run.report?.step("schedule")?.seconds ?? 60) < 30)
-        // After that, each later start of Dispatch may be an error.
-        #expect(run.worksInTheEnd || backend == .dispatch && call.hasPrefix("epoll_ctl"), "\(run)")
     }
 
     /// The kernel of gVisor answers EINVAL, and a sandbox may give another answer.
@@ -100,13 +91,13 @@ struct AttachmentRefusalTests {
                 { try TimerService(queue: .global()) }, { try TimerService.pollable().service },
             ]
             #if RunLoop
+            _ = RunLoop.main
             attach.append { try TimerService(attachedTo: .main, mode: RunLoop.Mode("test")) }
             #endif
             #if Libevent
             let host = HostEventBase()
             attach.append { try unsafe TimerService(attachedTo: host.base) }
             #endif
-            _ = RunLoop.main
             DispatchDescriptors.open()
             Limit.descriptors.set(0)
             for attach in attach + attach + attach {

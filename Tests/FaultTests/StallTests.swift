@@ -136,15 +136,4 @@ struct SupervisorTests {
             #expect(waiting.log.count == 1 && waiting.ends.all == [.completed])
         }
     }
-
-    @Test func aTimerFDServiceWakesOnceAMinuteToFindAClosedDescriptor() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            let service = try TimerService(.timerFD)
-            let wakes = { timerDescriptors.map { ProcFS.timer($0).seconds }.count { (1...60).contains($0) } == 1 }
-            #expect(eventually(wakes), "also without a timer")
-            try TickingTimer(Self.far, on: service)
-            #expect(eventually(wakes))
-        }
-    }
 }

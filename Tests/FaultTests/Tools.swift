@@ -55,7 +55,6 @@ enum Probe {
     ///   - means: the means to inject faults.
     ///   - isHurried: whether the supervisor's seconds pass ten times as fast, unless the tests are thorough. For
     ///     faults that the supervisor finds; a timer that must go on would have only half a second to be late.
-    ///   - body: called with the process id once the probe runs.
     /// - Returns: how the probe ended, and its report.
     /// - Throws: `POSIXError` if the probe could not be started.
     static func run(
@@ -63,15 +62,13 @@ enum Probe {
         _ steps: [String],
         on clock: TimerClock = .suspending,
         under means: Means = .none,
-        hurried isHurried: Bool = false,
-        meanwhile body: (@Sendable (pid_t) -> Void)? = nil
+        hurried isHurried: Bool = false
     ) async throws -> Run {
         var always = ["SWIFT_BACKTRACE": "enable=no"]
         if isHurried, !Effort.isThorough { always["FAULT_PROBE_HURRY"] = "1" }
         let outcome = try await Child.run(
             means.command + [Child.path(of: "fault-probe"), backend.rawValue, clock.rawValue] + steps,
-            environment: means.environment.merging(always) { _, given in given },
-            meanwhile: body
+            environment: means.environment.merging(always) { _, given in given }
         )
         let report = try? JSONDecoder().decode(ProbeReport.self, from: Data(outcome.output.utf8))
         return Run(outcome: outcome, report: report)
@@ -214,18 +211,10 @@ enum Fork {
         function(name, as: (@convention(c) () -> pid_t).self)?() ?? -1
     }
 
-    /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child. A
-    /// child that hangs is killed.
+    /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child.
     static func exitCode(of child: pid_t) -> Int32 {
-        let end = Reading.seconds + Double(Hang.seconds) / 2
         var status: Int32 = 0
-        while true {
-            let ended = unsafe waitpid(child, &status, WNOHANG)
-            if ended == child { break }
-            if ended == -1, errno != EINTR { return -255 }
-            if Reading.seconds > end { kill(child, SIGKILL) }
-            usleep(1_000)
-        }
+        while unsafe waitpid(child, &status, 0) != child { if errno != EINTR { return -255 } }
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
     }
 }

@@ -137,13 +137,9 @@ import Testing
         }
         let once = try PreciseTimer.schedule(.once(after: .seconds(3)), on: service) { _, _ in }
         let rests = try PreciseTimer.schedule(.onDemand, on: service) { _, _ in }
-        for count in 1...9 {
-            let period = Duration.milliseconds(10 * count)
-            try PreciseTimer.schedule(.every(period), on: service, target: log) { $0.note($1) }
-        }
+        try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
         #expect(work(2, 3) == [.none, .task])
         try once.reschedule(.once(after: .seconds(8)))
-        #expect(work(7) == [.none])
         try rests.reschedule(.every(.seconds(6)))
         #expect(work(5, 6) == [.none, .task])
         try PreciseTimer.schedule(.every(.seconds(4)), on: service, tolerance: .milliseconds(100), target: meter) {

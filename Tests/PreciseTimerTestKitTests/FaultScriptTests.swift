@@ -19,24 +19,6 @@ struct TimeScript: Sendable {
 
     static let all = [
         TimeScript(
-            text: "nothing comes until time moves",
-            schedule: .once(after: .zero),
-            moves: [(.advance, 0, [[0, 0, 0]])],
-            end: 0
-        ),
-        TimeScript(
-            text: "an advance stops at each deadline",
-            schedule: .every(.milliseconds(10)),
-            moves: [(.advance, 35, [[10, 0, 0], [20, 0, 0], [30, 0, 0]])],
-            end: 35
-        ),
-        TimeScript(
-            text: "a jump delivers on arrival",
-            schedule: .every(.milliseconds(10)),
-            moves: [(.jump, 35, [[10, 2, 25]])],
-            end: 35
-        ),
-        TimeScript(
             text: "an alarm that has woken early is set again",
             faults: [(.wakeEarly(by: .milliseconds(400)), 0)],
             moves: [(.advance, 700, []), (.advance, 300, [[1_000, 0, 0]])],
@@ -71,14 +53,6 @@ struct TimeScript: Sendable {
             end: 3_220
         ),
         TimeScript(
-            text: "after a step back the timer keeps its grid",
-            clock: .wall,
-            faults: [(.stepClock(by: .seconds(-100)), 1_500)],
-            moves: [(.advance, 101_000, [[1_000, 0, 0]]), (.advance, 1_000, [[2_000, 0, 0]])],
-            end: 2_000
-        ),
-        // The example of the guide TestingWithVirtualTime.
-        TimeScript(
             text: "a suspension ends the advance in which it begins",
             clock: .wall,
             schedule: .every(.seconds(30)),
@@ -89,23 +63,7 @@ struct TimeScript: Sendable {
             ],
             end: 100_000
         ),
-        TimeScript(
-            text: "a suspending clock stands still",
-            schedule: .every(.seconds(30)),
-            faults: [(.suspend(.seconds(60)), 20_000)],
-            moves: [(.advance, 100_000, [[30_000, 0, 0], [60_000, 0, 0], [90_000, 0, 0]])],
-            end: 100_000
-        ),
-        TimeScript(
-            text: "a fault without a delay comes before the ticks that are due",
-            clock: .continuous,
-            schedule: .once(after: .zero),
-            faults: [(.suspend(.seconds(60)), 0)],
-            moves: [(.advance, 0, [[0, 0, 60_000]])],
-            end: 60_000
-        ),
     ]
-
 }
 
 /// Faults have their described effects on virtual time. `ModelTests` has scripts of all kinds by chance.

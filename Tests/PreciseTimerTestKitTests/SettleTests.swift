@@ -13,36 +13,6 @@ import Testing
 
     private let virtual = VirtualTime()
 
-    /// In most attempts: a handler in a task whose thread the machine holds up for a second looks like one that awaits
-    /// something.
-    @Test(arguments: DeliveryKind.hops) func eachTickArrivesAndNoneBefore(kind: DeliveryKind) async throws {
-        let areInTime = try await mostSucceed {
-            let (virtual, place, log) = (VirtualTime(), Place(kind), Log())
-            let timer = try place.schedule(.every(.seconds(1)), on: virtual.service, target: log) {
-                pause(.milliseconds(2))
-                log.note($0)
-            }
-            var counts: [Int] = []
-            for _ in 1...20 {
-                virtual.advanceWithoutSettling(by: .seconds(1))
-                counts.append(await virtual.settle() ? log.count : -1)
-            }
-            return withExtendedLifetime(timer) { counts == Array(1...20) }
-        }
-        #expect(areInTime)
-    }
-
-    /// The tick is on its way to the actor on which the caller runs.
-    @Test @MainActor func withoutSettlingNothingArrivesOnTheMainActor() async throws {
-        let (place, log) = (Place(.mainActor), Log())
-        let timer = try place.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log.note($0) }
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(log.count == 0)
-        await virtual.settle()
-        #expect(log.count == 1)
-        withExtendedLifetime(timer) {}
-    }
-
     @Test func theHandlerOfATimerThatHasEndedIsAwaited() async throws {
         let (service, queue, meter) = (virtual.service, DispatchQueue(label: "test.settle"), Meter())
         let (once, delivery) = (PreciseTimer.Schedule.every(.seconds(1), count: 1), PreciseTimer.Delivery.queue(queue))
@@ -67,32 +37,6 @@ import Testing
         virtual.advanceWithoutSettling(by: .zero)
         #expect(await virtual.settle())
         #expect(await meter.readings == 1)
-    }
-
-    /// Each time that the loop's task and the settling one give their thread away, they wait for tasks that block it.
-    @Test func aLoopWhoseTaskHardlyGetsAThreadRunsItsBody() async {
-        await #expect(processExitsWith: .success) {
-            let (virtual, log) = (VirtualTime(), Log())
-            let consumer = Task {
-                for try await tick in PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service) {
-                    for _ in 0..<20 { await Task.yield() }
-                    log.note(tick)
-                }
-            }
-            while virtual.pendingCount == 0 { await virtual.settle() }
-            for _ in 0..<2 * ProcFS.processors.count {
-                Task {
-                    while log.count == 0 {
-                        pause(.milliseconds(60))
-                        await Task.yield()
-                    }
-                }
-            }
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            await virtual.settle()
-            #expect(log.count == 1)
-            consumer.cancel()
-        }
     }
 
     /// Settling waits for it. The test looks at what settling looks at, because the machine may hold up any task for as

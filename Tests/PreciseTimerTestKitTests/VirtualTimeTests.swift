@@ -93,20 +93,6 @@ struct MovedTimeTests {
         #expect(log.deadlines == [.seconds(2), .seconds(2)] && virtual.pendingCount == 0, "\(virtual)")
     }
 
-    @Test(arguments: WayOfTime.allCases)
-    func lateTicksThatComeOneByOneComeInTheSameCall(way: WayOfTime) async throws {
-        let virtual = virtual
-        let policy = PreciseTimer.MissedTickPolicy.catchUp(limit: 20)
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, missedTicks: policy, target: log) {
-            log,
-            tick in
-            if tick.index == 0 { virtual.jump(by: .seconds(10)) }
-            log.note(tick)
-        }
-        await way.move(virtual, by: .seconds(3))
-        #expect(log.deadlines.prefix(3) == [.seconds(1), .seconds(2), .seconds(3)], "\(virtual)")
-    }
-
     /// Otherwise a handler that takes longer than the period would hold the call for ever.
     @Test(arguments: WayOfTime.allCases, [WayOfTime.jump, .advance])
     func aDeadlineAfterTheEndWaitsForTheNextCall(way: WayOfTime, inner: WayOfTime) async throws {
@@ -119,20 +105,5 @@ struct MovedTimeTests {
         #expect(log.deadlines == [.seconds(3)])
         await way.move(virtual, by: .zero)
         #expect(log.deadlines == [.seconds(3), .seconds(6)] && log.missed == [0, 2])
-    }
-
-    /// The stall makes the firing late, and the handler moves time past the end.
-    @Test func aFaultBeforeTheEndHappensInTheSameCall() throws {
-        let virtual = virtual
-        for seconds in [1, 3] {
-            try PreciseTimer.schedule(.once(after: .seconds(seconds)), on: virtual.service, target: log) { log, tick in
-                log.note(tick)
-                if tick.lateness == .zero { virtual.jump(by: .seconds(10)) }
-            }
-        }
-        virtual.inject(.stall(.seconds(5)), after: .seconds(2))
-        virtual.advance(by: .seconds(4))
-        #expect(log.deadlines == [.seconds(1), .seconds(3)])
-        #expect(log.ticks.map(\.lateness) == [.zero, .seconds(13)])
     }
 }
