@@ -21,7 +21,7 @@ enum SystemFault {
             let free = (0..<CInt.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix((Int(value) ?? 0) + 1)
             Limit.descriptors.set(UInt64(free.reduce(0) { max($0, $1) }))
         case "unfill": Limit.descriptors.set(1_000)
-        // COUNT: that often, the process is stopped and soon gets two milliseconds. The kernel then also ends some of its
+        // COUNT: that often, the process is stopped, and then gets two milliseconds. The kernel also ends some of its
         // waits with EINTR.
         case "stop-often":
             let round = "kill -STOP $PPID; sleep .098; kill -CONT $PPID; sleep .002;"

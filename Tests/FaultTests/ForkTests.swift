@@ -100,8 +100,8 @@ private func hostLoop(_ host: ForkTests.Host) throws -> (service: TimerService, 
 }
 #endif
 
-/// 0 if a forked child gets the promised errors, and finds the parent's bag empty, or the number of the first deviation.
-/// In the child, the bag's lock may be held for ever by a thread that exists only in the parent.
+/// 0 if a forked child gets the promised errors, and finds the parent's bag empty, or the number of the first
+/// deviation. In the child, the bag's lock may be held for ever by a thread that exists only in the parent.
 private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer, _ bag: TimerBag) -> Int32 {
     do {
         try TickingTimer(.once(after: .zero), on: service)

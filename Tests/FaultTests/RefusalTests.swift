@@ -7,8 +7,8 @@ import Testing
 /// Calls that fail while a service starts: the schedule throws, or the timer ticks. It never traps, hangs or stays
 /// silent.
 @Suite(.waits("the kernel refuses a call of a start"), .timeLimit(.minutes(60))) struct RefusedStartTests {
-    /// CALL:ERROR:SKIPPED:TIMES, for the preloaded library. ``ExhaustionTests`` refuse descriptors. Memory is refused only
-    /// to libevent, because Swift ends the process if one of its allocations fails.
+    /// CALL:ERROR:SKIPPED:TIMES, for the preloaded library. ``ExhaustionTests`` refuse descriptors. Memory is refused
+    /// only to libevent, because Swift ends the process if one of its allocations fails.
     private static let calls: [(Backend, String)] = Backend.available.flatMap { backend in
         let memory = backend == .libevent ? (0..<16).map { "malloc:12:\($0)" } : []
         let calls = (0..<4).map { "pthread_create:11:\($0)" } + memory
