@@ -60,17 +60,6 @@ import TimerKernel
         #expect(locking.map(LockAnswer.init(toLocking:)) == answers)
     }
 
-    @Test func aLockThatIsTakenTwiceEndsTheProcessAlsoIfTheKernelRefusesTheWait() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            endIfHung()
-            try #require(Sandbox.refuse(futex: Sandbox.lock, ENOSYS))
-            let mutex = Mutex()
-            mutex.acquire()
-            mutex.acquire()
-        }
-        expect(result, says: "taken twice on one thread")
-    }
-
     private func expect(_ result: ExitTest.Result?, says reason: String) {
         let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
         #expect(text.contains(reason), "\(text)")
