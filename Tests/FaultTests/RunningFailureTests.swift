@@ -172,10 +172,10 @@ private func set(_ timer: CInt, nanoseconds: UInt64) {
                     return (50...60).contains(seconds) && flags == (clock == .wall ? 3 : 1)
                 }
                 for _ in 0..<3 {
-                    #expect(eventually(isSet), "\(clock): \(ProcFS.timer(timer))")
+                    try #require(eventually(isSet), "\(clock): \(ProcFS.timer(timer))")
                     set(timer, nanoseconds: 1)
                 }
-                #expect(eventually(isSet), "\(clock): \(ProcFS.timer(timer))")
+                try #require(eventually(isSet), "\(clock): \(ProcFS.timer(timer))")
                 alarm.stop()
             }
         }
