@@ -17,8 +17,9 @@ import TimerKernel
     private static let failures: [(Backend, String, Int32)] = Backend.available.flatMap { backend in
         var failures = [(backend, waits, EBADF)]
         if backend != .dispatch { failures += [(backend, waits, EINVAL), (backend, "timerfd_settime", EINVAL)] }
-        // The loop itself fails, although its timer could still be read.
+        // The loop itself fails, although its timer could still be read; or the other way round.
         if backend == .libevent { failures += [EBADF, EINVAL].map { (backend, loops, $0) } }
+        if own.contains(backend) { failures.append((backend, "read", EINVAL)) }
         return failures
     }
     private static let loops = "epoll_wait,epoll_pwait,epoll_pwait2"
