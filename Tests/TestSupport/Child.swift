@@ -29,14 +29,16 @@ package enum Child {
     ///   - command: the program and its arguments; a program without a slash is looked up in the `PATH`.
     ///   - environment: variables in addition to those of this process; an empty text removes one.
     ///   - output: the file of its output; nil for one that the outcome shows.
+    ///   - body: called with the process id once the program runs, on the thread that waits for it.
     /// - Returns: how the program ended.
     /// - Throws: `POSIXError` if the program could not be started.
     package static func run(
         _ command: [String],
         environment: [String: String] = [:],
-        output: FileHandle? = nil
+        output: FileHandle? = nil,
+        meanwhile body: (@Sendable (pid_t) -> Void)? = nil
     ) async throws -> Outcome {
-        try await onOwnThread { try runHere(command, environment, output) }
+        try await onOwnThread { try runHere(command, environment, output, body) }
     }
 
     /// The file of a program that was built with the tests: it lies beside their bundle.
@@ -48,13 +50,15 @@ package enum Child {
     private static func runHere(
         _ command: [String],
         _ environment: [String: String],
-        _ output: FileHandle?
+        _ output: FileHandle?,
+        _ body: ((pid_t) -> Void)?
     ) throws -> Outcome {
         let (own, errors) = (try TemporaryFile(), try TemporaryFile())
         let variables = ProcessInfo.processInfo.environment.merging(environment) { _, given in given }
             .filter { !$0.value.isEmpty }.map { "\($0.key)=\($0.value)" }
         let descriptor = (output ?? own.handle).fileDescriptor
         let id = try spawn(command, variables, descriptor, errors.handle.fileDescriptor)
+        body?(id)
         let status = wait(for: id)
         let code: Int32? = status & 0x7f == 0 ? status >> 8 & 0xff : nil
         return Outcome(
