@@ -78,6 +78,11 @@ package enum ProcFS {
             }
     }
 
+    /// Whether a process has no main thread any more. It is over, unless other threads go on.
+    package static func mainThreadHasEnded(_ process: Int32) -> Bool {
+        field("State:", of: "/proc/\(process)/status")?.hasPrefix("Z") ?? true
+    }
+
     /// The kernel's number of the calling thread.
     package static var callingThread: Int32 {
         // The link names the calling thread: PROCESS/task/THREAD.
