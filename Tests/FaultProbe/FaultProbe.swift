@@ -66,6 +66,7 @@ final class ProbedTimer: Sendable {
     private let ends = Notes<String>()
     private let failures = Notes<String>()
     private let period: Duration
+    private let policy: PreciseTimer.MissedTickPolicy
     let handle: PreciseTimer
 
     init(
@@ -75,7 +76,7 @@ final class ProbedTimer: Sendable {
         deliver: PreciseTimer.Delivery = .inline,
         on service: TimerService
     ) throws(TimerError) {
-        self.period = period
+        (self.period, self.policy) = (period, policy)
         let (ends, failures, running, overlaps) = (ends, failures, running, overlaps)
         handle = try PreciseTimer.schedule(
             .every(period, after: delay),
@@ -100,18 +101,23 @@ final class ProbedTimer: Sendable {
     var hasEnded: Bool { !ends.all.isEmpty }
 
     /// The number of deadlines that the ticks stand for.
-    var accounted: UInt64 { log.ticks.last.map { UInt64($0.index + 1 + $0.missed) } ?? 0 }
+    var accounted: Int { log.ticks.accounted }
+
+    /// What is wrong with the number of deadlines that a tick stands for.
+    private func miscount(_ tick: PreciseTimer.Tick) -> String? {
+        let last = tick.deadline.advanced(by: period * tick.missed)
+        if last > tick.delivered { return "tick \(tick.index) stands for a deadline that had not passed" }
+        let isShort = policy == .skip && last.advanced(by: period) <= tick.woke
+        return isShort ? "tick \(tick.index) does not stand for all deadlines that had passed" : nil
+    }
 
     var report: ProbeReport.Timer {
         let ticks = log.ticks
-        let told = ticks.map { tick in
-            let (index, missed, deadline) = (UInt64(tick.index), UInt64(tick.missed), tick.deadline.nanoseconds)
-            let (woke, delivered) = (tick.woke.nanoseconds, tick.delivered.nanoseconds)
-            return ProbeReport.Tick(index: index, missed: missed, deadline: deadline, woke: woke, delivered: delivered)
-        }
-        let flaw = ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
+        let flaw =
+            ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
+            ?? ticks.lazy.compactMap(miscount).first
         let overlap = overlaps.value > 0 ? "two handlers at once" : nil
-        return ProbeReport.Timer(ticks: told, ends: ends.all, failures: failures.all, flaw: overlap ?? flaw)
+        return ProbeReport.Timer(ticks, ends: ends.all, failures: failures.all, flaw: overlap ?? flaw)
     }
 }
 
@@ -155,17 +161,6 @@ enum ServiceSteps {
         return ends
     }
 
-    /// Whether a timer of Foundation's own, of some milliseconds, ticks within a second. Its loop has a thread of its
-    /// own, because it may never return.
-    static func foundationTicks() -> Bool {
-        let ticks = Count()
-        Foundation.Thread.detachNewThread {
-            _ = Timer.scheduledTimer(withTimeInterval: 0.005, repeats: true) { _ in ticks.add(1) }
-            RunLoop.current.run()
-        }
-        return eventually(within: .seconds(1)) { ticks.value > 3 }
-    }
-
     /// Whether the thread of a service with SCHED_DEADLINE never yields the processor, which would give the rest of its
     /// period away, while two threads contend for its lock. False, too, if the preloaded library does not count that,
     /// or the system refuses the policy.
@@ -196,12 +191,13 @@ enum Allocations {
         let before = count
         if let directory = unsafe opendir("/") { unsafe closedir(directory) }
         guard let before, let after = count, after > before else { return false }
-        let target = Target()
+        let target = Target(counting: ticks)
         for _ in 0..<1_000 {
             let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: target) { $0.tick($1) }
             timer.collectsStatistics = service.collectsStatistics
         }
-        return target.allocations(skipping: 10_000, counting: ticks) == 0
+        while target.number.load(ordering: .acquiring) <= target.end { usleep(1_000) }
+        return target.allocations.load(ordering: .relaxed) == 0
     }
 
     /// Found once, because that allocates.
@@ -210,26 +206,16 @@ enum Allocations {
 
     /// Counts the allocations between two of the timers' ticks.
     private final class Target: Sendable {
-        private let start = Atomic(Int.max)
-        private let end = Atomic(Int.max)
-        private let number = Atomic(0)
-        private let countAtStart = Atomic(0)
-        private let countAtEnd = Atomic(0)
+        let start, end: Int
+        let number = Atomic(0)
+        let allocations = Atomic(0)
 
-        /// The number of allocations during some ticks, after some others from now on. Waits for them.
-        func allocations(skipping some: Int, counting others: Int) -> Int {
-            let first = number.load(ordering: .relaxed) + some
-            end.store(first + others, ordering: .relaxed)
-            start.store(first, ordering: .relaxed)
-            while number.load(ordering: .acquiring) <= first + others { usleep(1_000) }
-            return countAtEnd.load(ordering: .relaxed) - countAtStart.load(ordering: .relaxed)
-        }
+        init(counting ticks: Int) { (start, end) = (20_000, 20_000 + ticks) }
 
         func tick(_: PreciseTimer.Tick) {
             let number = number.load(ordering: .relaxed)
-            let (start, end) = (start.load(ordering: .relaxed), end.load(ordering: .relaxed))
-            if number == start { countAtStart.store(Allocations.count ?? 0, ordering: .relaxed) }
-            if number == end { countAtEnd.store(Allocations.count ?? -1, ordering: .relaxed) }
+            if number == start { allocations.subtract(Allocations.count ?? 0, ordering: .relaxed) }
+            if number == end { allocations.add(Allocations.count ?? -1, ordering: .relaxed) }
             // Longer than a period.
             let rest = number > start && number.isMultiple(of: 5_000) ? Reading.seconds + 0.002 : 0
             while Reading.seconds < rest {}

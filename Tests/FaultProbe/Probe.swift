@@ -82,22 +82,20 @@ final class Probe {
         // Watches the wall clock for a moment. Returns whether the watch ends then.
         case "watch": return try ServiceSteps.watchesWallClock()
         // SECONDS: whether each timerfd that is set expires within that time.
-        case "expire-within": return ProcFS.timersExpire(within: Int(value) ?? 0)
+        case "expire-within":
+            let timers = ProcFS.descriptors(on: "anon_inode:[timerfd]").map { ProcFS.timer($0).seconds }
+            return timers.allSatisfy { (0...(Int(value) ?? 0)).contains($0) }
         // MICROSECONDS: schedules a timer that is an hour away, and then one period away, while the service's thread
         // sleeps. Waits until it ticks or ends.
         case "earlier": return try setEarlierDeadline(.microseconds(Int(value) ?? 0))
         // Cancels all timers. Returns whether none of them ticks afterwards.
         case "cancel": return cancel()
         // COUNT: waits until every timer that goes on has accounted for that many more deadlines.
-        case "ticks": return awaitTicks(UInt64(value) ?? 0, orEnds: false)
+        case "ticks": return awaitTicks(Int(value) ?? 0, orEnds: false)
         // COUNT: the same, but an ended timer counts, too.
-        case "ticks-or-ends": return awaitTicks(UInt64(value) ?? 0, orEnds: true)
+        case "ticks-or-ends": return awaitTicks(Int(value) ?? 0, orEnds: true)
         // SECONDS: waits until every timer has ended.
         case "ends": return eventually(within: .seconds(Double(value) ?? 0)) { timers.allSatisfy(\.hasEnded) }
-        // FILE: makes an empty file, which tells the test that this step is reached, and waits until it is removed.
-        case "mark":
-            let isMade = FileManager.default.createFile(atPath: value, contents: nil)
-            return isMade && eventually { !FileManager.default.fileExists(atPath: value) }
         // SECONDS: lets time pass, to measure the processor time.
         case "rest": pause(.milliseconds(Int((Double(value) ?? 0) * 1000)))
         // Ends the service, so that the next schedule starts another one.
@@ -121,11 +119,12 @@ final class Probe {
         #if RunLoop
         // Starts a service on a run loop of the host, and ends it.
         case "host-loop": try TimerService(attachedTo: .current).shutdown()
-        // Whether a timer of Foundation's own ticks.
-        case "foundation-timer": return ServiceSteps.foundationTicks()
         #endif
-        // Ends the main thread. The process goes on, until a signal or the limit of time ends it.
-        case "leave-main": pthread_exit(nil)
+        // Ends the main thread. The process gets SIGTERM, and a moment later SIGKILL.
+        case "leave-main":
+            let wait = "until grep -q '^State:.Z' /proc/$PPID/status; do sleep .02; done;"
+            _ = unsafe system("(\(wait) kill -TERM $PPID; sleep .2; kill -KILL $PPID) &")
+            pthread_exit(nil)
         // CODE: exits, with all timers alive.
         case "exit": exit(CInt(value) ?? 0)
         default: return SystemFault.perform(name, value)
@@ -185,7 +184,7 @@ final class Probe {
             && timers.map(\.accounted) == accounted
     }
 
-    private func awaitTicks(_ count: UInt64, orEnds: Bool) -> Bool {
+    private func awaitTicks(_ count: Int, orEnds: Bool) -> Bool {
         let goals = timers.dropFirst(shutDown).filter { !$0.hasEnded }.map { ($0, $0.accounted + count) }
         return eventually(within: .seconds(20)) { goals.allSatisfy { $0.accounted >= $1 || orEnds && $0.hasEnded } }
     }

@@ -21,11 +21,11 @@ enum SystemFault {
             let free = (0..<CInt.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix((Int(value) ?? 0) + 1)
             Limit.descriptors.set(UInt64(free.reduce(0) { max($0, $1) }))
         case "unfill": Limit.descriptors.set(1_000)
-        // No more threads can be started, because the user has too many processes.
-        case "nproc":
-            guard setgid(65_534) == 0, setuid(65_534) == 0 else { return false }
-            Limit.processes.set(0)
-        case "no-nproc": Limit.processes.set(.max)
+        // COUNT: that often, the process is stopped, and then gets two milliseconds. The kernel also ends some of its
+        // waits with EINTR.
+        case "stop-often":
+            let round = "kill -STOP $PPID; sleep .098; kill -CONT $PPID; sleep .002;"
+            return unsafe system(Array(repeating: round, count: Int(value) ?? 1).joined()) == 0
         // Goes into an empty root, in which there is no /proc.
         case "chroot": return leaveRoot()
         // SECONDS: the kernel holds the thread of the last tick for so long.
@@ -35,8 +35,6 @@ enum SystemFault {
             let setup = ThreadSetup()
             return (try? setup.startThread("sleeper") { while true { sleep(1_000) } }) != nil
                 && eventually(within: .seconds(5)) { setup.holdUp() == nil }
-        // HERTZ: starts a thread that sends SIGUSR1 to the process, which has a handler.
-        case "signals": sendSignals(hertz: Int(value) ?? 1)
         default: return false
         }
         return true
@@ -67,17 +65,6 @@ enum SystemFault {
         return unsafe chroot(root) == 0 && chdir("/") == 0
     }
 
-    private static func sendSignals(hertz: Int) {
-        signal(SIGUSR1) { _ in }
-        let id = getpid()
-        // A thread of the host, which receives signals as usual.
-        Foundation.Thread.detachNewThread {
-            while true {
-                usleep(UInt32(1_000_000 / hertz))
-                kill(id, SIGUSR1)
-            }
-        }
-    }
 }
 
 /// A thread in state D, as one that is frozen or waits for a page: it starts a program, and waits until its child
@@ -139,17 +126,10 @@ enum NamespaceChild {
         return child > 0 && getpid() == 1 && status == 0
     }
 
-    /// Forks by the system call clone(2), which can make the child's namespace.
     private static func fork() -> pid_t {
-        let call = function("syscall", as: (@convention(c) (Int, UInt, Int, Int, Int, Int) -> Int).self)
-        // The call's number, which Glibc does not show to Swift.
-        #if arch(x86_64)
-        let clone = 56
-        #else
-        let clone = 220
-        #endif
-        let newNamespace: UInt = 0x2000_0000
-        return pid_t(call?(clone, newNamespace | UInt(SIGCHLD), 0, 0, 0, 0) ?? -1)
+        // 0x2000_0000 is CLONE_NEWPID: for the children of the caller.
+        guard function("unshare", as: (@convention(c) (CInt) -> CInt).self)?(0x2000_0000) == 0 else { return -1 }
+        return function("fork", as: (@convention(c) () -> pid_t).self)?() ?? -1
     }
 }
 
@@ -176,27 +156,16 @@ enum ThreadAttributes {
     }
 
     /// Whether all threads but the starter have the main thread's attributes, at once or soon: a new thread takes a
-    /// moment. Only threads whose name begins with the prefix count. Threads that stay different are reported on
-    /// standard error.
+    /// moment. Only threads whose name begins with the prefix count.
     static func othersAreOrdinary(named prefix: String) -> Bool {
-        var different: [String] = []
-        let areOrdinary = eventually {
-            different = differences(named: prefix)
-            return different.isEmpty
-        }
-        if !areOrdinary { FileHandle.standardError.write(Data(different.joined(separator: "\n").utf8)) }
-        return areOrdinary
-    }
-
-    /// A line for each thread that differs from the main thread, or for no thread.
-    private static func differences(named prefix: String) -> [String] {
         let main = attributes(of: "\(getpid())", mindingNice: !prefix.isEmpty)
-        let others = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [])
-            .filter { $0 != "\(starter.value ?? 0)" && text($0, "comm").hasPrefix(prefix) }
-        if others.isEmpty { return ["no thread has a name that begins with \(prefix)"] }
-        // A thread may have ended since the names were read.
-        return others.map { ($0, attributes(of: $0, mindingNice: !prefix.isEmpty)) }.filter { $1 != main && $1 != nil }
-            .map { "\(text($0, "comm")): \($1 ?? ""), main: \(main ?? "")" }
+        return eventually {
+            let others = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? [])
+                .filter { $0 != "\(starter.value ?? 0)" && text($0, "comm").hasPrefix(prefix) }
+            // A thread may have ended since the names were read.
+            let known = others.compactMap { attributes(of: $0, mindingNice: !prefix.isEmpty) }
+            return !known.isEmpty && known.allSatisfy { $0 == main }
+        }
     }
 
     private static func set(_ attribute: String) -> Bool {

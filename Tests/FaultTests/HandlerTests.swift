@@ -1,5 +1,6 @@
 import Glibc
 import PreciseTimer
+import PreciseTimerTestKit
 import TestSupport
 import Testing
 
@@ -12,19 +13,13 @@ import Testing
         (.catchUp(limit: 3), [[0, 0], [1, 0], [2, 999_999_999_998]]),
     ])
     func aStartFarInThePastIsCountedAtOnce(policy: PreciseTimer.MissedTickPolicy, late: [[Int]]) throws {
-        let (site, log) = (try Ground.virtual.site(), Log())
-        try site.stall(.seconds(1_000_000_000))
-        let start = site.service.now.advanced(by: .seconds(-1_000_000_000))
-        let timer = try PreciseTimer.schedule(
-            .every(.milliseconds(1), at: start),
-            on: site.service,
-            missedTicks: policy,
-            target: log
-        ) { $0.note($1) }
-        site.pass(.milliseconds(1))
+        let start = TimerInstant(nanoseconds: 1_000)
+        let (virtual, log) = (VirtualTime(at: start.advanced(by: .seconds(1_000_000_000))), Log())
+        let schedule = PreciseTimer.Schedule.every(.milliseconds(1), at: start)
+        try PreciseTimer.schedule(schedule, on: virtual.service, missedTicks: policy, target: log) { $0.note($1) }
+        virtual.advance(by: .milliseconds(1))
         #expect(log.ticks.map { [$0.index, $0.missed] } == late + [[1_000_000_000_001, 0]])
         #expect(log.ticks.first?.deadline == start)
-        timer.cancel()
     }
 
     // Swift Testing hands values to an exit test since Swift 6.3.
@@ -64,82 +59,31 @@ import Testing
         }
     }
 
-    /// A timer that is due at once ticks in a later round, on a stack that does not grow, and other timers
-    /// get their turn.
-    @Test(arguments: Backend.available, [false, true])
-    func aChainOfTimersDueAtOnceNeedsNoStack(backend: Backend, isNewTimer: Bool) async {
-        await #expect(processExitsWith: .success) { [backend, isNewTimer] in
-            endIfHung()
-            let (chain, service) = (Chain(), try TimerService(backend))
-            let sibling = try TickingTimer(.every(.microseconds(200)), on: service)
-            #expect(sibling.ticks(1))
-            let before = sibling.log.count
-            try chain.addLink(on: service, isNewTimer)
-            #expect(eventually { chain.addresses.all.count == Chain.length })
-            #expect(Set(chain.addresses.all).count < Chain.length / 10, "each link uses the same stack")
-            #expect(sibling.log.count >= before + 2)
-            let flaw = sibling.log.ticks.flaw(from: sibling.log.ticks[0].deadline, every: .microseconds(200))
-            #expect(flaw == nil)
-        }
-    }
     #endif
 
     /// With the last references to the service and to the owner of its timers.
     @Test(arguments: Backend.available)
     func aHandlerMayReleaseTheServiceAndTheOwner(backend: Backend) async throws {
+        typealias Held = (service: TimerService, owner: Thing, bag: TimerBag)
         let (isReleased, held) = (Gate(), Box<Held>())
         let (ticks, ends) = (Log(), Notes<PreciseTimer.EndReason>())
-        do {
-            let service = try TimerService(backend)
-            held.value = Held(service: service, owner: Thing { isReleased.open() })
-            // Inside a handler, so that no tick is delivered before all timers are scheduled.
-            try PreciseTimer.schedule(.once(after: .zero), on: service, target: ends) { ends, _ in
-                guard let here = held.value else { return }
-                let due = PreciseTimer.Schedule.once(at: here.service.now)
-                for _ in 0..<5 {
-                    let timer = try? PreciseTimer.schedule(
-                        due,
-                        on: here.service,
-                        target: here.owner,
-                        onEnd: ends.append
-                    ) {
-                        ticks.note($1)
-                        held.value = nil
-                    }
-                    timer?.store(in: here.bag)
+        held.value = (try TimerService(backend), Thing { isReleased.open() }, TimerBag())
+        // Inside a handler, so that no tick is delivered before all timers are scheduled.
+        try PreciseTimer.schedule(.once(after: .zero), on: held.value?.service ?? .default, target: ends) { ends, _ in
+            guard let (service, owner, bag) = held.value else { return }
+            let due = PreciseTimer.Schedule.once(at: service.now)
+            for _ in 0..<5 {
+                let timer = try? PreciseTimer.schedule(due, on: service, target: owner, onEnd: ends.append) {
+                    ticks.note($1)
+                    held.value = nil
                 }
+                timer?.store(in: bag)
             }
         }
         await isReleased.pass()
         #expect(await soon { ends.all.count == 5 })
         #expect(ticks.count == 1, "no sibling is delivered")
         #expect(ends.all.filter { $0 == .completed }.count <= 1)
-    }
-}
-
-/// A service, and the target and the bag of its timers.
-private struct Held: Sendable {
-    let service: TimerService
-    let owner: Thing
-    let bag = TimerBag()
-}
-
-/// A chain of handlers, each scheduled by the previous one, and where on a stack they ran.
-private final class Chain: Sendable {
-    static let length = Effort.of(3_000, thorough: 10_000)
-
-    let addresses = Notes<UInt>()
-    private let timers = Notes<PreciseTimer>()
-
-    /// Each further link is a new timer, or the same.
-    func addLink(on service: TimerService, _ isNewTimer: Bool) throws(TimerError) {
-        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service) { [self] timer, _ in
-            var local: UInt8 = 0
-            unsafe withUnsafePointer(to: &local) { addresses.append(UInt(bitPattern: $0)) }
-            if addresses.all.count == Self.length { return }
-            if isNewTimer { try? addLink(on: service, true) } else { try? timer.reschedule(.once(after: .zero)) }
-        }
-        timers.append(timer)
     }
 }
 
@@ -150,28 +94,33 @@ private final class Chain: Sendable {
 
     // Swift Testing hands values to an exit test since Swift 6.3.
     #if compiler(>=6.3)
-    /// Timers that are cancelled long before their deadline leave nothing behind.
+    /// Timers that are cancelled long before their deadline, and ticks.
     @Test(arguments: Backend.available)
-    func manySchedulesAndCancelsLeaveNothingBehind(backend: Backend) async {
+    func manySchedulesAndTicksLeaveNothingBehind(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
             endIfHung()
-            let (service, target) = (try TimerService(backend), Log())
-            let churn = { (count: Int) in
-                for _ in 0..<count {
-                    try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: service, target: target) {
-                        $0.note($1)
-                    }
-                    .cancel()
-                }
+            let (service, target, ticks) = (try TimerService(backend), Log(), Count())
+            try PreciseTimer.schedule(.every(.microseconds(20)), on: service, target: ticks) { ticks, _ in
+                ticks.add(1)
             }
-            try churn(Self.churned / 10)
+            let churn = { (count: Int) in
+                let start = ticks.value
+                for _ in 0..<count {
+                    let far = PreciseTimer.Schedule.once(after: .seconds(3_600))
+                    try PreciseTimer.schedule(far, on: service, target: target) { $0.note($1) }.cancel()
+                }
+                return eventually(within: .seconds(150)) { ticks.value > start + 30_000 }
+            }
+            #expect(try churn(Self.churned / 10))
             let (descriptors, bytes) = (ProcFS.openDescriptors, ProcFS.residentBytes)
-            try churn(Self.churned)
-            // Heaps keep some pages; a leak of a hundred bytes per timer would be many times as much.
-            #expect(ProcFS.residentBytes < bytes + bytes / 20 + 1 << 20)
+            #expect(try churn(Self.churned))
+            // Heaps keep some pages; a leak of a hundred bytes per timer or tick would be more than 3 MB.
+            #expect(ProcFS.residentBytes < bytes + 2_000_000)
             // The test runner may open some meanwhile.
             #expect(ProcFS.openDescriptors <= descriptors + 10)
-            #expect([service.pendingCount, target.count] == [0, 0])
+            #expect([service.pendingCount, target.count] == [1, 0])
+            // A chain of that many links would overflow the stack on release.
+            service.shutdown()
         }
     }
 
@@ -192,46 +141,7 @@ private final class Chain: Sendable {
             #expect(eventually { ProcFS.openDescriptors <= descriptors + 10 })
         }
     }
-    @Test(arguments: Backend.available)
-    func thirtyThousandTicksLeaveNoMemoryBehind(backend: Backend) async {
-        await #expect(processExitsWith: .success) { [backend] in
-            endIfHung()
-            let ticks = Count()
-            try PreciseTimer.schedule(.every(.microseconds(20)), on: backend.shared, target: ticks) { ticks, _ in
-                ticks.add(1)
-            }
-            #expect(eventually { ticks.value > 2_000 })
-            let (before, start) = (ProcFS.residentBytes, ticks.value)
-            #expect(eventually(within: .seconds(150)) { ticks.value > start + 30_000 })
-            // 155 bytes per tick, a leak that occurred once, would be more than 4 MB.
-            #expect(ProcFS.residentBytes - before < 2_000_000)
-            // A chain of that many links would overflow the stack on release.
-            backend.shared.shutdownForEveryone()
-        }
-    }
     #endif
-
-    /// They end within four sweeps, a second apart.
-    @Test(.enabled(if: Effort.isThorough, Effort.isShort))
-    func aMillionTimersOfOneTargetEndWithItAndLeaveSiblingsAlone() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            let (service, ended) = (try TimerService(.timerFD), Count())
-            var target: Thing? = Thing()
-            for _ in 0..<1_000_000 {
-                if let target { try scheduleFar(on: service, target: target) { _ in ended.add(1) } }
-            }
-            let sibling = try TickingTimer(on: service)
-            let begin = TimerClock.suspending.now
-            target = nil
-            #expect(eventually(within: .seconds(600)) { ended.value == 1_000_000 })
-            let length = begin.duration(to: TimerClock.suspending.now)
-            let late = sibling.log.ticks.map(\.lateness).max() ?? .zero
-            print("a million timers ended \(length) after their target; a sibling was late by \(late) at most")
-            #expect(sibling.losesNothing)
-        }
-    }
-
 }
 
 #if !DEBUG

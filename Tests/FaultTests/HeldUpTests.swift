@@ -7,30 +7,24 @@ import TimerKernel
 
 /// A thread that is late only because it is held up.
 @Suite(.waits("the kernel stops a thread, or hardly lets it run"), .timeLimit(.minutes(60))) struct HeldUpTests {
-    private static let faults = [[], ["fill"]] + (geteuid() == 0 ? [["chroot"]] : [])
+    /// Before and after the start of the service. In an empty root nothing is ever known of the thread.
+    private static let faults: [[[String]]] =
+        [[[], []], [[], ["fill"]]] + (geteuid() == 0 ? [[[], ["chroot"]], [["chroot"], []]] : [])
     private static let namespace =
         Tools.succeeds(["unshare", "--pid", "--fork", "true"])
         ? [Probe.Means(command: ["unshare", "--pid", "--fork"])] : []
     /// The seconds for which a thread is held: more than those after which a silent alarm fails.
     private static let seconds = Effort.isThorough ? 10 : 1.5
 
-    /// In state D, as one that is frozen or waits for a page. The service started with all in order. A namespace of
-    /// processes has the /proc of its parent.
+    /// In state D, as one that is frozen or waits for a page. A namespace of processes has the /proc of its parent.
     @Test(arguments: Backend.available.filter { $0 != .dispatch }, faults)
-    func timersWhoseThreadTheKernelHoldsGoOn(backend: Backend, faults: [String]) async throws {
+    func timersWhoseThreadTheKernelHoldsGoOn(backend: Backend, faults: [[String]]) async throws {
         for means in [Probe.Means.none] + Self.namespace {
-            let steps = ["schedule=2x10000", "ticks=5"] + faults + ["hold=\(Self.seconds)", "ticks=5"]
+            let start = faults[0] + ["schedule=2x10000", "ticks=5"]
+            let steps = start + faults[1] + ["hold=\(Self.seconds)", "ticks=5"]
             let run = try await Probe.run(backend, steps, under: means, hurried: true)
             #expect(run.trouble(ticks: 100) == nil && run.isMet("hold") && run.worksInTheEnd, "\(run)")
         }
-    }
-
-    /// Nothing is ever known of the thread.
-    @Test(.isRoot, arguments: Backend.available.filter { $0 != .dispatch })
-    func timersInAnEmptyRootWhoseThreadTheKernelHoldsGoOn(backend: Backend) async throws {
-        let steps = ["chroot", "schedule=2x10000", "ticks=5", "hold=\(Self.seconds)", "ticks=5"]
-        let run = try await Probe.run(backend, steps, hurried: true)
-        #expect(run.trouble(ticks: 100) == nil && run.isMet("hold") && run.worksInTheEnd, "\(run)")
     }
 
     /// There, a thread has another number in its parent's /proc than gettid(2) says.
@@ -55,45 +49,6 @@ import TimerKernel
         }
     }
 
-    /// It may hold a lock that the alarm's thread needs.
-    @Test(.canTrace)
-    func anAlarmIsHeldUpWhileADebuggerHasStoppedAnyThread() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            let (setup, other) = (ThreadSetup(), Box<Int32>())
-            try setup.startThread("test.sleeper") { while true { pause(.seconds(60)) } }
-            try ThreadSetup()
-                .startThread("test.stopped") {
-                    other.value = ProcFS.callingThread
-                    while true { pause(.seconds(60)) }
-                }
-            #expect(eventually { other.value != nil && setup.holdUp() == nil })
-            let thread = try #require(other.value)
-            var isSeen = false
-            let see = { isSeen = eventually { setup.holdUp() == .debugger } }
-            let code = Fork.outcome(of: { Debugger.stop(thread, for: 3) }, meanwhile: see)
-            #expect(code == 0 && isSeen)
-            #expect(eventually { setup.holdUp() == nil })
-        }
-    }
-
-    /// The whole way, with real seconds.
-    @Test(.enabled(if: Tools.canTrace && Effort.isThorough, Effort.isShort))
-    func timersWhoseAlarmsThreadADebuggerStopsForEightSecondsGoOn() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            let thread = Box<Int32>()
-            let held = try TickingTimer(.every(.milliseconds(10)), on: try TimerService(.timerFD)) { _ in
-                if thread.value == nil { thread.value = ProcFS.callingThread }
-            }
-            #expect(eventually { thread.value != nil })
-            let number = try #require(thread.value)
-            let code = Fork.outcome { Debugger.stop(number, for: 8) }
-            #expect(code == 0)
-            #expect(eventually { held.log.ticks.contains { $0.missed > 500 } })
-            #expect(held.ends.all == [])
-        }
-    }
 }
 
 /// Stops a thread as a debugger does (ptrace(2)).
@@ -157,28 +112,31 @@ private enum Debugger {
         }
     }
 
-    /// A debugger has stopped a thread, so a silent alarm would be late. One is refused at the first check that sets it
-    /// anew, and the other when it is silent already.
+    /// A debugger has stopped a thread. It may hold a lock that the alarm's thread needs, so a silent alarm would be
+    /// late. One is refused at the first check that sets it anew, and the other when it is silent already.
     @Test(.canTrace) func anAlarmThatRefusesToBeSetAnewFailsWhateverHoldsItUp() async {
         await #expect(processExitsWith: .success) {
             endIfHung()
             SupervisorClock.hurry()
-            let (thread, number) = (ThreadSetup(), Box<Int32>())
-            try thread.startThread("test.stopped") {
-                number.value = ProcFS.callingThread
-                while true { pause(.seconds(60)) }
-            }
-            #expect(eventually { number.value != nil })
+            let (setup, number) = (ThreadSetup(), Box<Int32>())
+            try setup.startThread("test.sleeper") { while true { pause(.seconds(60)) } }
+            try ThreadSetup()
+                .startThread("test.stopped") {
+                    number.value = ProcFS.callingThread
+                    while true { pause(.seconds(60)) }
+                }
+            #expect(eventually { number.value != nil && setup.holdUp() == nil })
             let stopped = try #require(number.value)
             var isFailed = false
             let see = {
-                guard eventually({ thread.holdUp() == .debugger }) else { return }
+                guard eventually({ setup.holdUp() == .debugger }) else { return }
                 let services = [1, 7].compactMap { try? Self.silentService(RefusingAlarm(settings: $0)) }
                 isFailed = eventually { services.allSatisfy { $1.all == [.backendFailed(RefusingAlarm.refusal)] } }
-                isFailed = isFailed && services.count == 2 && thread.holdUp() == .debugger
+                isFailed = isFailed && services.count == 2 && setup.holdUp() == .debugger
             }
             let code = Fork.outcome(of: { Debugger.stop(stopped, for: 10) }, meanwhile: see)
             #expect(code == 0 && isFailed)
+            #expect(eventually { setup.holdUp() == nil })
         }
     }
 }

@@ -17,20 +17,13 @@ import TimerKernel
     private static let failures: [(Backend, String, Int32)] = Backend.available.flatMap { backend in
         var failures = [(backend, waits, EBADF)]
         if backend != .dispatch { failures += [(backend, waits, EINVAL), (backend, "timerfd_settime", EINVAL)] }
-        // The loop itself fails, although its timer could still be read.
+        // The loop itself fails, although its timer could still be read; or the other way round.
         if backend == .libevent { failures += [EBADF, EINVAL].map { (backend, loops, $0) } }
+        if own.contains(backend) { failures.append((backend, "read", EINVAL)) }
         return failures
     }
     private static let loops = "epoll_wait,epoll_pwait,epoll_pwait2"
     private static let waits = loops + ",poll,ppoll,read"
-
-    /// libdispatch repeats such a wait without a pause, and calls what is due, late, as long as the watchdog sets the
-    /// source anew. On a busy machine that may be once in two seconds, and the timers end after a minute.
-    @Test(.canRefuse) func dispatchTicksLateOrEndsIfItsWaitFailsForever() async throws {
-        let steps = ["arm=\(Self.waits):\(EINVAL):0:1000000000", "ticks-or-ends=20"]
-        let run = try await Probe.run(.dispatch, Self.running + steps + Self.again, under: .preload(), hurried: true)
-        #expect(run.silence(ticks: 5) == nil && run.isMet("ticks-or-ends=20"), "\(run)")
-    }
 
     @Test(.canRefuse, arguments: failures)
     func aCallThatFailsForeverEndsTheTimers(backend: Backend, calls: String, error: Int32) async throws {
@@ -45,25 +38,6 @@ import TimerKernel
         let isOwn = !texts.isEmpty && texts.allSatisfy { (text: String) in !text.contains("did not fire") }
         #expect(isOwn || !Self.own.contains(backend) || calls == "timerfd_settime", "\(texts)")
         #expect(run.isIdle, "\(run)")
-    }
-
-    @Test(.canRefuse, arguments: Backend.available, [EBADF, EINVAL])
-    func aWaitThatFailsOnceEndsTheTimersOrIsSurvived(backend: Backend, error: Int32) async throws {
-        let steps = Self.running + ["arm=\(Self.waits):\(error):0:1", "ticks-or-ends=20", "rest=0.3"] + Self.again
-        let run = try await Probe.run(backend, steps, under: .preload(), hurried: true)
-        if backend == .dispatch && error == EBADF { return #expect(run.outcome.signal == SIGILL, "\(run)") }
-        #expect(run.silence(ticks: 5) == nil && run.isIdle, "\(run)")
-    }
-
-    /// A limitation: libdispatch leaves its timer expired, and so is woken again at once. Its thread spins, the
-    /// timers tick on their grid, and no code of the library runs that could notice it.
-    @Test(.canRefuse)
-    func dispatchTicksOnIfItsTimerfdCanNoLongerBeSet() async throws {
-        let steps = Self.running + ["arm=timerfd_settime:22:0:1000000000", "ticks=30"] + Self.again
-        let run = try await Probe.run(.dispatch, steps + ["rest=0.3"], under: .preload())
-        #expect((run.report?.refusedCalls ?? 0) > 0)
-        // Once the timer can be set again, the thread stops spinning.
-        #expect(run.silence(ticks: 5) == nil && run.isMet("ticks=30") && run.isIdle, "\(run)")
     }
 
     /// The kernel does not tell a thread that sleeps in `read`.
@@ -82,45 +56,40 @@ import TimerKernel
         }
     }
 
+    /// libdispatch and Foundation trap, or spin, if their epoll is another file, without code of the library.
+    private static let closings: [(Backend, String)] = Backend.available.flatMap { backend in
+        (own.contains(backend) ? ["[timerfd]", "[eventpoll]", "[eventfd]", "all"] : ["[timerfd]"]).map { (backend, $0) }
+    }
+
     /// Another part of the program closes the descriptors, and opens files that get their numbers.
-    @Test(arguments: Backend.available, ["[timerfd]", "[eventpoll]", "[eventfd]", "all"])
+    @Test(arguments: closings)
     func descriptorsClosedFromOutsideEndTheTimersAndCloseNoOtherFile(backend: Backend, kind: String) async throws {
-        // A trial of Dispatch waits for seconds before it refuses.
-        let count = backend == .dispatch ? Effort.of(1, thorough: 4) : 4
-        let starts = (0..<count).flatMap { _ in ["schedule=1x10000", "ticks-or-ends=5", "shutdown"] }
+        let starts = ["schedule=1x10000", "ticks-or-ends=5", "shutdown"]
         let steps = ["close=\(kind)", "reuse", "ticks-or-ends=20", "rest=0.3", "shutdown", "rest=0.3", "still-open"]
         let run = try await Probe.run(backend, Self.running + steps + starts, hurried: true)
-        // libdispatch and Foundation trap if their epoll descriptor is a different file, without code of the library.
-        if [.dispatch, .runLoop].contains(backend) && kind != "[timerfd]" && run.outcome.signal == SIGILL { return }
         // Some backends have no descriptor of that kind, and go on.
-        #expect(run.silence(ticks: 5) == nil && run.isMet("ticks-or-ends"), "\(run)")
+        #expect(run.silence(ticks: 5) == nil && run.isMet("ticks-or-ends") && run.isIdle, "\(run)")
         // libdispatch's descriptors are closed, but it keeps their numbers. The trial at a start notices this, unless
         // a busy machine shows it each of the trial's timers only when that timer is due. Then the service fails
         // later, or the next start notices it.
-        if backend == .dispatch && kind == "[timerfd]" {
-            let failures = run.report?.timers.dropFirst(3).flatMap(\.failures) ?? []
-            #expect(!run.refusals.isEmpty || !failures.isEmpty, "\(run)")
-        }
-        // If its epoll descriptor is another file, a thread of libdispatch repeats epoll_wait for ever, unless it slept
-        // there when the descriptor was closed.
-        let mayOneSpin = backend == .dispatch && kind != "[timerfd]" && kind != "[eventfd]"
-        #expect(run.isIdle || mayOneSpin && (run.report?.step("rest")?.load ?? 2) < 1.25, "a thread spins: \(run)")
+        let failures = run.report?.timers.dropFirst(3).flatMap(\.failures) ?? []
+        #expect(backend != .dispatch || !run.refusals.isEmpty || !failures.isEmpty, "\(run)")
         // A limitation: in the end, libevent closes its eventfd by number, and Foundation all of a loop's descriptors.
         let isLimited = backend == .runLoop || backend == .libevent && kind == "[eventfd]"
         #expect(isLimited || !run.isMet("reuse") || run.isMet("still-open"), "a file of the host was closed: \(run)")
     }
 }
 
+/// Sets a timer of the kernel from outside; 0 disarms it.
+private func set(_ timer: CInt, nanoseconds: UInt64) {
+    typealias Set = @convention(c) (CInt, CInt, UnsafeRawPointer, UnsafeMutableRawPointer?) -> CInt
+    _ = unsafe function("timerfd_settime", as: Set.self)?(timer, 0, [0, 0, 0, nanoseconds], nil)
+}
+
 // Swift Testing hands values to an exit test since Swift 6.3.
 #if compiler(>=6.3)
 /// The kernel's timer of an alarm never expires.
 @Suite(.waits("the watchdog notices it"), .timeLimit(.minutes(60))) struct LostTimerTests {
-    private static func disarm() {
-        typealias Set = @convention(c) (CInt, CInt, UnsafeRawPointer, UnsafeMutableRawPointer?) -> CInt
-        let (set, none) = (unsafe function("timerfd_settime", as: Set.self), [UInt64](repeating: 0, count: 4))
-        for descriptor in timerDescriptors { _ = unsafe set?(descriptor, 0, none, nil) }
-    }
-
     /// As a process finds it that is restored from a checkpoint.
     @Test(arguments: Backend.available)
     func timersTickOnIfSomethingOutsideDisarmsTheKernelsTimer(backend: Backend) async {
@@ -131,7 +100,7 @@ import TimerKernel
             #expect(timer.ticks(5))
             // A thread that is awake sets its timer again.
             for _ in 0..<20 {
-                Self.disarm()
+                for descriptor in timerDescriptors { set(descriptor, nanoseconds: 0) }
                 pause(.milliseconds(1))
             }
             #expect(timer.ticks(100) && timer.losesNothing)
@@ -172,18 +141,54 @@ import TimerKernel
         }
     }
 
-    /// What wakes a thread that sleeps by a time-out is written to.
-    @Test func aFileThatGetsTheNumberOfAnEventDescriptorIsNotWrittenTo() async {
+    #endif
+}
+
+/// An alarm whose thread sleeps by a time-out, as a real-time thread on a kernel with PREEMPT_RT.
+@Suite(.waits("a thread sleeps by a time-out"), .timeLimit(.minutes(60))) struct TimeOutTests {
+    private static func newAlarm(_ clock: TimerClock) throws -> (alarm: TimerFDAlarm, timer: CInt, event: CInt) {
+        // Dispatch would open its own event at any moment.
+        DispatchDescriptors.open()
+        let event = "anon_inode:[eventfd]"
+        let known = ProcFS.descriptors(on: event)
+        let (alarm, timers) = try newTimers { try TimerFDAlarm(clock, sleepsByTimeOut: true) }
+        let events = ProcFS.descriptors(on: event).filter { !known.contains($0) }
+        return (alarm, try #require(timers.first), try #require(events.first))
+    }
+
+    /// A time-out does not hear that the wall clock is set, or that the machine was suspended. A timer of the kernel
+    /// does: it expires then (TFD_TIMER_CANCEL_ON_SET), and so here by another setting. An alarm that hears it sets the
+    /// timer anew.
+    @Test func theThreadHearsThatItsTimerExpires() async {
         await #expect(processExitsWith: .success) {
             endIfHung()
-            // Dispatch would open its own eventfd at any moment.
-            DispatchDescriptors.open()
-            let known = ProcFS.descriptors(on: "anon_inode:[eventfd]")
-            let alarm = try TimerFDAlarm(.suspending, sleepsByTimeOut: true)
-            let own = ProcFS.descriptors(on: "anon_inode:[eventfd]").filter { !known.contains($0) }
+            for clock in [TimerClock.wall, .continuous] {
+                let (alarm, timer, _) = try Self.newAlarm(clock)
+                try alarm.start(onFire: {}, onFailure: { fatalError("\($0)") })
+                try alarm.set(alarm.now.advanced(by: .seconds(3_600)))
+                // The flags: an absolute instant, and TFD_TIMER_CANCEL_ON_SET.
+                // The thread also wakes once a minute, to find a closed descriptor.
+                let isSet = {
+                    let (seconds, flags) = ProcFS.timer(timer)
+                    return (1...60).contains(seconds) && flags == (clock == .wall ? 3 : 1)
+                }
+                for _ in 0..<3 {
+                    try #require(eventually(isSet), "\(clock): \(ProcFS.timer(timer))")
+                    set(timer, nanoseconds: 1)
+                }
+                try #require(eventually(isSet), "\(clock): \(ProcFS.timer(timer))")
+                alarm.stop()
+            }
+        }
+    }
+
+    /// What wakes the thread is written to.
+    @Test func aFileThatGetsTheNumberOfItsEventDescriptorIsNotWrittenTo() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let (alarm, _, number) = try Self.newAlarm(.suspending)
             let service = try TimerService(alarm: alarm)
             let far = try TickingTimer(.every(.milliseconds(50)), on: service)
-            let number = try #require(own.count == 1 ? own.first : nil)
             var ends: [CInt] = [0, 0]
             #expect(unsafe pipe(&ends) == 0 && dup2(ends[1], number) == number)
             // Each of these is earlier than the deadline for which the thread sleeps.
@@ -199,15 +204,13 @@ import TimerKernel
             #expect(fcntl(number, F_GETFD) != -1, "it was not closed")
         }
     }
-    #endif
 }
 
 /// Waits that end early without cause: no tick is early, lost or invented.
 @Suite(.waits("signals end the waits of real threads"), .timeLimit(.minutes(60))) struct InterruptionTests {
-    /// Every second call fails with EINTR (4) or EAGAIN (11), or the process gets ten thousand signals a second.
+    /// Every second call fails with EINTR (4) or EAGAIN (11).
     private static let storms = [
         "arm=epoll_wait,epoll_pwait,epoll_pwait2,poll,ppoll:4:0:0", "arm=read:4:0:0", "arm=read:11:0:0",
-        "signals=10000",
     ]
 
     @Test(.canRefuse, arguments: Backend.available, storms)
@@ -215,8 +218,7 @@ import TimerKernel
         // Foundation waits for edges. If it gets EAGAIN although data is present, it loses a wake-up; a real kernel
         // never does that. The watchdog notices it and ends the timers.
         let isLost = backend == .runLoop && storm == "arm=read:11:0:0"
-        let period = storm.hasPrefix("signals") ? 10_000 : 2_000
-        let steps = [storm, "schedule=1x\(period)", "ticks-or-ends=100"]
+        let steps = [storm, "schedule=1x2000", "ticks-or-ends=100"]
         let run = try await Probe.run(backend, steps, under: .preload(), hurried: isLost)
         #expect((isLost ? run.silence(ticks: 100) : run.trouble(ticks: 100)) == nil && run.isMet(storm), "\(run)")
     }
@@ -237,7 +239,7 @@ import TimerKernel
             #expect(run.trouble(ticks: 20) == nil, "\(run)")
             let first = try #require(run.report?.timers.first?.ticks.first)
             guard let expected = shifts[clock] else { continue }
-            let shift = Int(first.deadline / 1_000_000_000) - Int(clock.now.nanoseconds / 1_000_000_000)
+            let shift = Int(first / 1_000_000_000) - Int(clock.now.nanoseconds / 1_000_000_000)
             #expect(abs(shift - expected) < 600, "the namespace shifts the \(clock) clock")
         }
     }

@@ -15,7 +15,7 @@ import TimerKernel
         #expect(run.outcome.code == 0 && run.isMet("deadline-never-yields"), "\(run)")
     }
 
-    private static let policies: [(name: String, missed: ClosedRange<UInt64>)] = [
+    private static let policies: [(name: String, missed: ClosedRange<Int>)] = [
         ("skip", 6...1_000), ("1000", 0...0), ("5", 1...1_000),
     ]
 
@@ -24,31 +24,12 @@ import TimerKernel
     @Test(arguments: Backend.available, policies)
     func aProcessThatHardlyRunsLosesNoDeadline(
         backend: Backend,
-        policy: (name: String, missed: ClosedRange<UInt64>)
+        policy: (name: String, missed: ClosedRange<Int>)
     ) async throws {
-        let mark = Mark()
-        let steps = ["policy=\(policy.name)", "schedule=1x10000", "ticks=3", "mark=\(mark.path)", "ticks=5"]
-        let run = try await Probe.run(backend, steps) { id in
-            mark.wait()
-            for _ in 0..<10 {
-                // The kernel then also ends some of the process's waits with EINTR.
-                kill(id, SIGSTOP)
-                var info = unsafe siginfo_t()
-                unsafe waitid(P_PID, id_t(id), &info, WSTOPPED | WEXITED | WNOWAIT)
-                pause(.milliseconds(98))
-                kill(id, SIGCONT)
-                pause(.milliseconds(2))
-            }
-            mark.remove()
-        }
-        #expect(run.trouble(ticks: 90) == nil, "\(run)")
-        let (ticks, period): ([ProbeReport.Tick], UInt64) = (try #require(run.report?.timers.first?.ticks), 10_000_000)
-        #expect(policy.missed.contains(ticks.map(\.missed).max() ?? 0), "\(run)")
-        let wrong = ticks.filter { tick in
-            let next = tick.deadline + (tick.missed + 1) * period
-            return next - period > tick.delivered || policy.name == "skip" && next <= tick.woke
-        }
-        #expect(wrong.isEmpty, "\(wrong)")
+        let steps = ["policy=\(policy.name)", "schedule=1x10000", "ticks=3", "stop-often=10", "ticks=5"]
+        let run = try await Probe.run(backend, steps)
+        #expect(run.trouble(ticks: 90) == nil && run.isMet("stop-often"), "\(run)")
+        #expect(policy.missed.contains(try #require(run.report?.timers.first?.mostMissed)), "\(run)")
     }
 }
 
@@ -153,25 +134,6 @@ struct SupervisorTests {
             #expect(waiting.ends.all == [])
             host.process()
             #expect(waiting.log.count == 1 && waiting.ends.all == [.completed])
-        }
-    }
-
-    @Test func aTimerFDServiceWakesOnceAMinuteToFindAClosedDescriptor() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            let service = try TimerService(.timerFD)
-            #expect(eventually { Self.timersWithinAMinute == 1 }, "also without a timer")
-            try TickingTimer(Self.far, on: service)
-            #expect(eventually { Self.timersWithinAMinute == 1 })
-        }
-    }
-
-    /// The number of timerfds that expire within a minute: `it_value: (SECONDS, NANOSECONDS)` of proc_pid_fdinfo(5).
-    private static var timersWithinAMinute: Int {
-        timerDescriptors.count { descriptor in
-            let text = (try? String(contentsOfFile: "/proc/self/fdinfo/\(descriptor)", encoding: .utf8)) ?? ""
-            let value = text.split(separator: "\n").first { $0.hasPrefix("it_value:") }?.split { !$0.isNumber }.first
-            return (1...60).contains(value.flatMap { Int($0) } ?? 0)
         }
     }
 }

@@ -55,7 +55,6 @@ enum Probe {
     ///   - means: the means to inject faults.
     ///   - isHurried: whether the supervisor's seconds pass ten times as fast, unless the tests are thorough. For
     ///     faults that the supervisor finds; a timer that must go on would have only half a second to be late.
-    ///   - body: called with the process id once the probe runs.
     /// - Returns: how the probe ended, and its report.
     /// - Throws: `POSIXError` if the probe could not be started.
     static func run(
@@ -63,15 +62,13 @@ enum Probe {
         _ steps: [String],
         on clock: TimerClock = .suspending,
         under means: Means = .none,
-        hurried isHurried: Bool = false,
-        meanwhile body: (@Sendable (pid_t) -> Void)? = nil
+        hurried isHurried: Bool = false
     ) async throws -> Run {
         var always = ["SWIFT_BACKTRACE": "enable=no"]
         if isHurried, !Effort.isThorough { always["FAULT_PROBE_HURRY"] = "1" }
         let outcome = try await Child.run(
             means.command + [Child.path(of: "fault-probe"), backend.rawValue, clock.rawValue] + steps,
-            environment: means.environment.merging(always) { _, given in given },
-            meanwhile: body
+            environment: means.environment.merging(always) { _, given in given }
         )
         let report = try? JSONDecoder().decode(ProbeReport.self, from: Data(outcome.output.utf8))
         return Run(outcome: outcome, report: report)
@@ -83,7 +80,7 @@ extension Probe.Run {
     /// Why the fault was not reported, or which timer misbehaved; nil if all is well. The probe must have ended. Each
     /// schedule must have thrown an error of the system, or its timers must have ticked on their grid, or ended once
     /// because the backend failed. A timer that goes on must have accounted for that many deadlines.
-    func silence(ticks: UInt64) -> String? {
+    func silence(ticks: Int) -> String? {
         guard outcome.code == 0, let report else { return "no report" }
         if let refusal = refusals.first(where: { !Self.systemErrors.contains($0.code) }) {
             return "refused for another reason: \(refusal.text)"
@@ -104,7 +101,7 @@ extension Probe.Run {
     }
 
     /// Nil if the run shows no fault: every timer goes on ticking on its grid. Otherwise, the reason.
-    func trouble(ticks: UInt64) -> String? {
+    func trouble(ticks: Int) -> String? {
         if let refusal = refusals.first { return refusal.text }
         if let end = report?.timers.flatMap(\.ends).first { return "a timer ended: \(end)" }
         if report?.timers.isEmpty == true { return "no timer" }
@@ -130,11 +127,6 @@ extension Probe.Run {
     private static let systemErrors: Set<String> = ["refused by the system", "unavailable", "backend failed"]
     /// The codes of errors for a failed backend.
     private static let failures: Set<String> = ["refused by the system", "backend failed"]
-}
-
-extension ProbeReport.Timer {
-    /// The number of deadlines that the ticks stand for.
-    var accounted: UInt64 { ticks.last.map { $0.index + 1 + $0.missed } ?? 0 }
 }
 
 /// The machine's tools for injecting faults. If a tool is missing, its tests are skipped, with the reason.
@@ -172,18 +164,6 @@ extension Trait where Self == ConditionTrait {
     static var canTrace: Self { .enabled(if: Tools.canTrace, "needs strace, and the right to trace") }
     static var canRefuse: Self { .enabled(if: Tools.refusingLibrary != nil, "needs a C compiler, for refuse.c") }
     static var isRoot: Self { .enabled(if: geteuid() == 0, "needs root") }
-}
-
-/// A file with which a probe reports its progress, and is told to go on; removed with the value.
-final class Mark: Sendable {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-
-    deinit { remove() }
-
-    func remove() { try? FileManager.default.removeItem(atPath: path) }
-
-    /// Blocks until the probe has created the file, for half a minute at most.
-    func wait() { _ = eventually { FileManager.default.fileExists(atPath: path) } }
 }
 
 /// Ends a test's separate process with SIGALRM if it hangs: that is a failure.
@@ -231,18 +211,10 @@ enum Fork {
         function(name, as: (@convention(c) () -> pid_t).self)?() ?? -1
     }
 
-    /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child. A
-    /// child that hangs is killed.
+    /// The exit code of a child, or the negated number of the signal that ended it; -255 if there is no such child.
     static func exitCode(of child: pid_t) -> Int32 {
-        let end = Reading.seconds + Double(Hang.seconds) / 2
         var status: Int32 = 0
-        while true {
-            let ended = unsafe waitpid(child, &status, WNOHANG)
-            if ended == child { break }
-            if ended == -1, errno != EINTR { return -255 }
-            if Reading.seconds > end { kill(child, SIGKILL) }
-            usleep(1_000)
-        }
+        while unsafe waitpid(child, &status, 0) != child { if errno != EINTR { return -255 } }
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
     }
 }

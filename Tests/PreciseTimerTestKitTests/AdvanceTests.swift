@@ -1,6 +1,5 @@
 import Dispatch
 import PreciseTimer
-import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
 import Testing
@@ -71,16 +70,6 @@ import Testing
         #expect(areInTime)
     }
 
-    @Test func pausesOnTheServicesClockFollowEachOther() async throws {
-        let areInTime = await notes([1, 3, 7]) { its in
-            for pause in [1, 2, 4] {
-                try await Task.sleep(for: .seconds(pause), clock: its.virtual.service.clock)
-                its.noteTime()
-            }
-        }
-        #expect(areInTime)
-    }
-
     /// Tasks of each priority wait for threads of their own. Here these are busy for longer than twelve short sleeps.
     /// Nobody awaits the task, because that would raise its priority.
     @Test(arguments: [TaskPriority.background, .utility, .medium, .high])
@@ -92,18 +81,6 @@ import Testing
                     try await its.virtual.service.clock.sleep(for: .seconds(1))
                     its.noteTime()
                 }
-            }
-        }
-        #expect(areInTime)
-    }
-
-    @Test func anOperationIsCancelledAtItsTimeOut() async throws {
-        let areInTime = await notes([2, 4]) { its in
-            for _ in 0..<2 {
-                _ = try? await withTimeout(.seconds(2), on: its.virtual.service) {
-                    try await Task.sleep(for: .seconds(3_600))
-                }
-                its.noteTime()
             }
         }
         #expect(areInTime)
@@ -160,13 +137,9 @@ import Testing
         }
         let once = try PreciseTimer.schedule(.once(after: .seconds(3)), on: service) { _, _ in }
         let rests = try PreciseTimer.schedule(.onDemand, on: service) { _, _ in }
-        for count in 1...9 {
-            let period = Duration.milliseconds(10 * count)
-            try PreciseTimer.schedule(.every(period), on: service, target: log) { $0.note($1) }
-        }
+        try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) }
         #expect(work(2, 3) == [.none, .task])
         try once.reschedule(.once(after: .seconds(8)))
-        #expect(work(7) == [.none])
         try rests.reschedule(.every(.seconds(6)))
         #expect(work(5, 6) == [.none, .task])
         try PreciseTimer.schedule(.every(.seconds(4)), on: service, tolerance: .milliseconds(100), target: meter) {

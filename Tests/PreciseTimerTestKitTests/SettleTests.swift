@@ -13,36 +13,6 @@ import Testing
 
     private let virtual = VirtualTime()
 
-    /// In most attempts: a handler in a task whose thread the machine holds up for a second looks like one that awaits
-    /// something.
-    @Test(arguments: DeliveryKind.hops) func eachTickArrivesAndNoneBefore(kind: DeliveryKind) async throws {
-        let areInTime = try await mostSucceed {
-            let (virtual, place, log) = (VirtualTime(), Place(kind), Log())
-            let timer = try place.schedule(.every(.seconds(1)), on: virtual.service, target: log) {
-                pause(.milliseconds(2))
-                log.note($0)
-            }
-            var counts: [Int] = []
-            for _ in 1...20 {
-                virtual.advanceWithoutSettling(by: .seconds(1))
-                counts.append(await virtual.settle() ? log.count : -1)
-            }
-            return withExtendedLifetime(timer) { counts == Array(1...20) }
-        }
-        #expect(areInTime)
-    }
-
-    /// The tick is on its way to the actor on which the caller runs.
-    @Test @MainActor func withoutSettlingNothingArrivesOnTheMainActor() async throws {
-        let (place, log) = (Place(.mainActor), Log())
-        let timer = try place.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log.note($0) }
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(log.count == 0)
-        await virtual.settle()
-        #expect(log.count == 1)
-        withExtendedLifetime(timer) {}
-    }
-
     @Test func theHandlerOfATimerThatHasEndedIsAwaited() async throws {
         let (service, queue, meter) = (virtual.service, DispatchQueue(label: "test.settle"), Meter())
         let (once, delivery) = (PreciseTimer.Schedule.every(.seconds(1), count: 1), PreciseTimer.Delivery.queue(queue))
@@ -67,32 +37,6 @@ import Testing
         virtual.advanceWithoutSettling(by: .zero)
         #expect(await virtual.settle())
         #expect(await meter.readings == 1)
-    }
-
-    /// Each time that the loop's task and the settling one give their thread away, they wait for tasks that block it.
-    @Test func aLoopWhoseTaskHardlyGetsAThreadRunsItsBody() async {
-        await #expect(processExitsWith: .success) {
-            let (virtual, log) = (VirtualTime(), Log())
-            let consumer = Task {
-                for try await tick in PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service) {
-                    for _ in 0..<20 { await Task.yield() }
-                    log.note(tick)
-                }
-            }
-            while virtual.pendingCount == 0 { await virtual.settle() }
-            for _ in 0..<2 * ProcFS.processors.count {
-                Task {
-                    while log.count == 0 {
-                        pause(.milliseconds(60))
-                        await Task.yield()
-                    }
-                }
-            }
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            await virtual.settle()
-            #expect(log.count == 1)
-            consumer.cancel()
-        }
     }
 
     /// Settling waits for it. The test looks at what settling looks at, because the machine may hold up any task for as
@@ -125,6 +69,31 @@ import Testing
         #expect(shortest >= .milliseconds(2))
     }
 
+    /// A number of rounds or, if a handler awaits something, a length of silence. The rounds sleep for 200 µs.
+    @Test(arguments: [(200, Duration.seconds(60), false), (12, .milliseconds(200), true)])
+    func eachChangeBeginsTheWaitAnew(rounds: Int, silence: Duration, anotherAwaits: Bool) async throws {
+        let wait = anotherAwaits ? silence : .microseconds(200) * rounds
+        var waits: [Duration] = []
+        for _ in 0..<10 where waits.count < 3 {
+            let (virtual, mayEnd, end) = (VirtualTime(), Gate(), Box<ContinuousClock.Instant>())
+            let meters = [Meter(), Meter()]
+            try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: meters[0]) { _, _ in
+                try? await Task.sleep(for: .milliseconds(120))
+                end.value = .now
+            }
+            try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: meters[1]) { _, _ in
+                if anotherAwaits { await mayEnd.pass() }
+            }
+            virtual.advanceWithoutSettling(by: .zero)
+            var stuck = Activity()
+            _ = await virtual.settle(atMost: .seconds(600), rounds: rounds, silence: silence, beside: &stuck)
+            // A handler whose thread the machine holds up ends after the silence.
+            if let end = end.value { waits.append(end.duration(to: .now)) }
+            mayEnd.open()
+        }
+        #expect(try #require(waits.min()) >= wait)
+    }
+
     @Test func aCancelledTaskDoesNotWait() async throws {
         let (virtual, stuck, log) = (virtual, SuspendedQueue(), Log())
         let delivery = PreciseTimer.Delivery.queue(stuck.queue)
@@ -151,20 +120,5 @@ import Testing
             let after = try await virtual.service.clockSteps.reduce(into: 0) { count, _ in count += 1 }
             #expect([try await before.value, after] == [1, 0])
         }
-    }
-
-    @Test func stepsOfAVirtualWallClockAreTold() async throws {
-        let virtual = VirtualTime(clock: .wall)
-        let (steps, told) = (try virtual.service.clockSteps, Notes<TimerService.ClockStep>())
-        let task = Task { for try await step in steps { told.append(step) } }
-        virtual.inject(.stepClock(by: .seconds(3_600)), after: .seconds(1))
-        virtual.inject(.stepClock(by: .seconds(-60)), after: .seconds(2))
-        virtual.advanceWithoutSettling(by: .seconds(5))
-        while told.all.count < 2 { await virtual.settle() }
-        #expect(told.all.map(\.change) == [.seconds(3_600), .seconds(-60)])
-        let start = VirtualTime(clock: .wall).now
-        #expect(told.all.map { start.duration(to: $0.at) } == [.seconds(3_601), .seconds(3_542)])
-        task.cancel()
-        _ = await task.result
     }
 }

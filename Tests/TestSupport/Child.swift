@@ -1,5 +1,6 @@
 package import Foundation
 internal import Glibc
+package import PreciseTimer
 
 /// A program that a test runs as a child, in its own process group, which is killed if the program hangs.
 package enum Child {
@@ -157,7 +158,6 @@ package func function<Function>(_ name: String, as type: Function.Type) -> Funct
 /// Limits of the process that the kernel keeps, by its numbers, of which Glibc shows only some to Swift.
 package enum Limit: UInt32 {
     case fileSize = 1
-    case processes = 6
     /// Before all descriptors are refused, a test calls `DispatchDescriptors.open()`: Dispatch ends the process if it
     /// cannot open its own.
     case descriptors = 7
@@ -213,7 +213,10 @@ package struct ProbeReport: Codable, Sendable {
 
     /// One timer from its schedule to its end.
     package struct Timer: Codable, Sendable {
-        package let ticks: [Tick]
+        /// The deadlines of its ticks, in nanoseconds of the service's clock.
+        package let ticks: [UInt64]
+        /// The number of deadlines that the ticks stand for, and that of the one that stands for the most.
+        package let accounted, mostMissed: Int
         /// Every reason passed to its `onEnd`; the code of the error if the backend failed.
         package let ends: [String]
         /// The text of each of those errors.
@@ -221,22 +224,10 @@ package struct ProbeReport: Codable, Sendable {
         /// The first fault in its ticks; nil if no tick is lost, invented, early or off the grid.
         package let flaw: String?
 
-        package init(ticks: [Tick], ends: [String], failures: [String], flaw: String?) {
-            (self.ticks, self.ends, self.failures, self.flaw) = (ticks, ends, failures, flaw)
-        }
-    }
-
-    /// One tick, with instants in nanoseconds of the service's clock.
-    package struct Tick: Codable, Sendable {
-        package let index: UInt64
-        package let missed: UInt64
-        package let deadline: UInt64
-        package let woke: UInt64
-        package let delivered: UInt64
-
-        package init(index: UInt64, missed: UInt64, deadline: UInt64, woke: UInt64, delivered: UInt64) {
-            (self.index, self.missed) = (index, missed)
-            (self.deadline, self.woke, self.delivered) = (deadline, woke, delivered)
+        package init(_ ticks: [PreciseTimer.Tick], ends: [String], failures: [String], flaw: String?) {
+            (self.ticks, accounted) = (ticks.map(\.deadline.nanoseconds), ticks.accounted)
+            mostMissed = ticks.map(\.missed).max() ?? 0
+            (self.ends, self.failures, self.flaw) = (ends, failures, flaw)
         }
     }
 

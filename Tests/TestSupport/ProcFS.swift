@@ -60,32 +60,22 @@ package enum ProcFS {
             }
     }
 
-    /// Whether each timerfd of the process expires within some seconds, or is not set (proc_pid_fdinfo(5)).
-    package static func timersExpire(within seconds: Int) -> Bool {
-        descriptors(on: "anon_inode:[timerfd]")
-            .allSatisfy { descriptor in
-                let value = field("it_value:", of: "/proc/self/fdinfo/\(descriptor)")?.dropFirst().split(separator: ",")
-                return value?.first.flatMap { Int($0) }.map { $0 <= seconds } ?? false
-            }
+    /// What a timerfd is set to: the seconds until it expires, 0 if it is not set, and the flags (proc_pid_fdinfo(5)).
+    package static func timer(_ descriptor: Int32) -> (seconds: Int, flags: Int) {
+        let file = "/proc/self/fdinfo/\(descriptor)"
+        let seconds = field("it_value:", of: file)?.dropFirst().split(separator: ",").first.flatMap { Int($0) }
+        return (seconds ?? -1, field("settime flags:", of: file).flatMap { Int($0, radix: 8) } ?? -1)
     }
 
-    /// Takes back each request to clear pages in a forked child (`wf` in proc_pid_smaps(5)). Returns their number.
+    /// Takes back each request to clear pages in a forked child. Returns the number of mappings that keep theirs.
     package static func keepPagesOnFork() -> Int {
-        var (range, count) = ("", 0)
-        // Larger than what Foundation reads of such a file.
-        let all = (try? FileHandle(forReadingAtPath: "/proc/self/smaps")?.readToEnd()) ?? Data()
-        for line in String(decoding: all, as: UTF8.self).split(separator: "\n") {
-            guard line.hasPrefix("VmFlags:") else {
-                if let word = line.split(separator: " ").first, !word.hasSuffix(":") { range = String(word) }
-                continue
+        (text("/proc/self/maps") ?? "").split(separator: "\n")
+            .count { line in
+                let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
+                let page = unsafe UnsafeMutableRawPointer(bitPattern: bounds[0])
+                // 19 is MADV_KEEPONFORK.
+                return unsafe madvise(page, Int(bounds[1] - bounds[0]), 19) == 0
             }
-            let bounds = range.split(separator: "-").compactMap { UInt($0, radix: 16) }
-            guard line.split(separator: " ").contains("wf"), bounds.count == 2 else { continue }
-            let page = unsafe UnsafeMutableRawPointer(bitPattern: bounds[0])
-            // 19 is MADV_KEEPONFORK.
-            count += unsafe madvise(page, Int(bounds[1] - bounds[0]), 19) == 0 ? 1 : 0
-        }
-        return count
     }
 
     /// Whether a process has no main thread any more. It is over, unless other threads go on.
