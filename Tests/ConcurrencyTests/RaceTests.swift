@@ -58,22 +58,6 @@ import Testing
         }
         if !raced.cancel() { outcome.completed.add(1) }
     }
-
-    @Test(arguments: Backend.available)
-    func exactlyOneOfManyCancelsEndsATimer(backend: Backend) async throws {
-        let (service, log, cancels) = (try TimerService(backend), Log(), Tally())
-        let timers = try (0..<1_000)
-            .map { number in
-                try PreciseTimer.schedule(.every(.microseconds(500 + number)), on: service, target: log) { $0.note($1) }
-            }
-        try await race(16, 2_000) { thread, number in
-            if timers[(number + thread * 61) % 1_000].cancel() { cancels.add(1) }
-        }
-        let ticks = log.count
-        pause(.milliseconds(5))
-        #expect(log.count <= ticks + 1, "at most the handler that was already running")
-        #expect([cancels.value, service.pendingCount] == [1_000, 0])
-    }
 }
 
 /// Runs a body some times on each of some threads, with the numbers of the thread and the round.
@@ -144,31 +128,6 @@ actor Meter {
         let grid = ticks.filter { start.duration(to: $0.deadline) == .microseconds(50) * Int($0.index) }
         #expect(grid.flaw(from: start, every: .microseconds(50)) == nil)
         #expect(ticks.count > grid.count, "some ticks were extra ticks")
-    }
-
-    @Test(arguments: DeliveryKind.allCases)
-    func theLastOfManyReschedulesWins(kind: DeliveryKind) async throws {
-        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
-        let timer = try place.schedule(
-            .every(.microseconds(30)),
-            on: service,
-            target: census,
-            onEnd: { _ in census.ends.add(1) },
-            handler: census.note
-        )
-        try await race(4, Self.rounds) { number, round in
-            let delay = Duration.microseconds((round * 7 + number * 13) % 40)
-            try? timer.reschedule(.every(.microseconds(20 + number), after: delay))
-        }
-        let last = service.now.advanced(by: .milliseconds(2))
-        try timer.reschedule(.once(at: last))
-        #expect(await soon { census.ends.value == 1 })
-        #expect(timer.state == .ended(.completed))
-        await place.settle()
-        let ticks = census.log.ticks
-        #expect(ticks.last?.deadline == last)
-        #expect(ticks.count { $0.deadline == last } == 1)
-        #expect(census.wrong.value == 0)
     }
 }
 

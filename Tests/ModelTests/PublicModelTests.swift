@@ -8,7 +8,7 @@ import Testing
 ///
 /// A million steps in a thorough run.
 @Suite(.timeLimit(.minutes(60))) struct PublicModelTests {
-    static let runs = Effort.of(60, thorough: 4_000, inDebug: 400)
+    static let runs = Effort.of(100, thorough: 4_000, inDebug: 400)
     static let stepsPerRun = 250
     /// The first of other seeds, to hunt for rare differences: `make hunt`.
     static let hunted = ProcessInfo.processInfo.environment["PRECISE_TIMER_SEED"].flatMap(UInt64.init)

@@ -188,12 +188,14 @@ struct StepGenerator {
     private let clock: TimerClock
     /// In nanoseconds. Runs with a short unit test every rounding; in runs with a long unit, seconds pass.
     private let unit: Int64
+    /// Whether lengths are multiples of twenty units, so that many deadlines are equal.
+    private let isCoarse: Bool
     private var nextID = 0
 
     init(seed: UInt64, clock: TimerClock) {
         random = SeededGenerator(seed: seed)
         self.clock = clock
-        unit = seed % 3 == 0 ? 20_000_003 : 1
+        (unit, isCoarse) = (seed % 3 == 0 ? 20_000_003 : 1, seed / 4 % 2 == 0)
     }
 
     /// The steps of one run.
@@ -235,12 +237,18 @@ struct StepGenerator {
     private mutating func plan(depth: Int) -> Plan {
         let id = nextID
         nextID += 1
-        let script = (0..<max(0, roll(5) - 1)).map { _ in Cue(call: roll(4), step: control(of: id, depth: depth - 1)) }
+        var script = (0..<max(0, roll(5) - 1)).map { _ in Cue(call: roll(4), step: control(of: id, depth: depth - 1)) }
+        if roll(6) == 0 {
+            // It changes its mind, or the handler goes on.
+            let (call, id) = (roll(3), timer(id))
+            let next = roll(2) == 0 ? Step.resume(id) : .jump(length())
+            script += [.pause(id, keepsGrid: roll(2) == 0), next].map { Cue(call: call, step: $0) }
+        }
         return Plan(
             id: id,
             rule: rule(),
             policy: policy(),
-            tolerance: roll(3) > 0 ? 0 : roll(50) == 0 ? -1 : Int64(roll(40)) * unit,
+            tolerance: roll(3) > 0 ? 0 : roll(50) == 0 ? -1 : some(40),
             isPaused: roll(8) == 0,
             target: roll(5) < 2 ? nil : roll(6),
             script: script,
@@ -251,19 +259,19 @@ struct StepGenerator {
     private mutating func rule() -> Rule {
         switch roll(32) {
         case 0..<4: .onceAfter(delay())
-        case 4..<6: .onceAt((Int64(roll(120)) - 40) * unit)
+        case 4..<6: .onceAt(some(120) - 40 * unit)
         case 6..<9: steps()
         case 9..<11: .every(period(), after: roll(2) == 0 ? nil : delay(), count: count(), span: span())
-        case 11..<13: .everyAt(period(), at: (Int64(roll(300)) - 200) * unit, count: count())
-        case 13: .aligned(period(), to: (Int64(roll(300)) - 150) * unit, count: count())
+        case 11..<13: .everyAt(period(), at: some(300) - 200 * unit, count: count())
+        case 13: .aligned(period(), to: some(300) - 140 * unit, count: count())
         case 14..<17:
-            .rate(roll(30) == 0 ? 0 : 1 + roll(7), per: Int64(5 + roll(300)) * unit, at: at(), count: count())
+            .rate(roll(30) == 0 ? 0 : 1 + roll(7), per: some(300, atLeast: 5), at: at(), count: count())
         case 17..<22: .fixedDelay(period(), after: roll(2) == 0 ? nil : delay(), count: count())
         case 22: .never
         case 23..<27: .onDemand
         case 27..<29: .far(after: Rule.farAway)
         // On the wall clock they are computed anew after each step.
-        case 29..<31: clock == .wall ? steps() : .computed(Int64(3 + roll(100)) * unit)
+        case 29..<31: clock == .wall ? steps() : .computed(some(100, atLeast: 3))
         default: .onceAfter(0)
         }
     }
@@ -271,12 +279,12 @@ struct StepGenerator {
     /// A rule that says nothing but the length of a step.
     private mutating func steps() -> Rule {
         if roll(2) == 0 { return .every(period(), after: nil, count: count(), span: nil) }
-        return .rate(1 + roll(7), per: Int64(7 + roll(300)) * unit, at: nil, count: count())
+        return .rate(1 + roll(7), per: some(300, atLeast: 7), at: nil, count: count())
     }
 
-    private mutating func at() -> Int64? { roll(3) > 0 ? nil : (Int64(roll(300)) - 200) * unit }
+    private mutating func at() -> Int64? { roll(3) > 0 ? nil : some(300) - 200 * unit }
 
-    private mutating func span() -> Int64? { roll(3) == 0 ? nil : Int64(50 + roll(400)) * unit }
+    private mutating func span() -> Int64? { roll(3) == 0 ? nil : some(200, atLeast: 20) }
 
     private mutating func policy() -> PreciseTimer.MissedTickPolicy {
         switch roll(60) {
@@ -294,23 +302,28 @@ struct StepGenerator {
             .wakeLate(by: length), .wakeEarly(by: length), .stall(length), .stepClock(by: length),
             .stepClock(by: .zero - length),
         ]
-        return .inject(faults[roll(clock == .wall ? 5 : 3)], after: Int64(roll(100)) * unit)
+        return .inject(faults[roll(clock == .wall ? 5 : 3)], after: some(100))
     }
 
-    private mutating func period() -> Int64 { roll(60) == 0 ? Int64(roll(2)) - 1 : (3 + Int64(roll(100))) * unit }
+    private mutating func period() -> Int64 { roll(60) == 0 ? Int64(roll(2)) - 1 : some(100, atLeast: 3) }
 
     private mutating func count() -> Int? { roll(3) > 0 ? nil : roll(40) == 0 ? 0 : 1 + roll(5) }
 
-    private mutating func delay() -> Int64 { roll(40) == 0 ? -1 : Int64(roll(80)) * unit }
+    private mutating func delay() -> Int64 { roll(40) == 0 ? -1 : some(80) }
 
     private mutating func length() -> Int64 {
-        (roll(8) == 0 ? 0 : roll(12) == 0 ? Int64(roll(1_000)) : Int64(roll(80))) * unit
+        roll(8) == 0 ? 0 : some(roll(12) == 0 ? 1_000 : 80)
+    }
+
+    private mutating func some(_ sides: Int, atLeast least: Int = 0) -> Int64 {
+        let number = roll(sides)
+        return Int64(max(least, isCoarse ? number / 20 * 20 : number)) * unit
     }
 
     /// One of the latest timers.
     private mutating func timer(_ own: Int?) -> Int {
         if let own, roll(2) == 0 { return own }
-        return max(0, nextID - 1 - roll(20))
+        return max(0, nextID - 1 - roll(12))
     }
 
     private mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &random) }

@@ -125,6 +125,14 @@ extension Plan: CustomTestStringConvertible {
             plan("handlers that call", [every, single], [.cancel, .reschedule, .fire], time: (1, 2)) {
                 $0.handlersCall = true
             },
+            plan(
+                "timers that finish",
+                [catchingUp, hop],
+                [.finish, .fire, .pause, .resume],
+                calls: (2, 2),
+                time: (1, 3)
+            ),
+            plan("a fixed delay that finishes", [fixedDelay], [.finish, .fire], calls: (2, 3), time: (3, 4)),
             plan("released targets", [inline, single], [.releaseTarget, .fire, .reschedule]),
             plan("a hop meets calls", [single], [.reschedule, .fire, .shutDown], calls: (2, 2), time: (3, 3)),
             plan("a task that takes ticks", [consumed], [.cancel, .reschedule, .fire, .shutDown], time: (1, 2)),
