@@ -16,7 +16,8 @@ struct Soak: AsyncParsableCommand {
         discussion: """
             Four threads schedule, cancel, pause, reschedule and fire timers on every backend and delivery, while \
             targets die and services come and go. Every deadline is accounted for, and nothing may leak. The exit code \
-            is 0 if every promise was kept, 1 with a list of broken promises, and 3 if the soak hung. Ctrl-C ends it early, with a report.
+            is 0 if every promise was kept, 1 with a list of broken promises, and 3 if the soak hung. Ctrl-C ends it \
+            early, with a report.
             """
     )
 

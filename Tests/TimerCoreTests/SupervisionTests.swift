@@ -129,7 +129,7 @@ private struct Check {
         every length: UInt64 = second,
         stopsAt stop: UInt64 = .max,
         overdue: (UInt64) -> UInt64? = { _ in 7 },
-        _ isFound: (inout Check) -> Bool
+        where isFound: (inout Check) -> Bool
     ) -> [UInt64] {
         var check = Check()
         return (0..<count)
@@ -156,14 +156,14 @@ struct AlarmWatchdogTests {
     @Test(arguments: [(2, 61), (3, 61), (4, nil)] as [(UInt64, UInt64?)])
     func anAlarmThatFiresOnlyWhenItIsSetAnewLimpsAfterAMinute(every: UInt64, first: UInt64?) {
         // Late at one check in `every`, and on time at the others.
-        let limps = Check.all(overdue: { $0 % every < 2 ? $0 / every : nil }) { $0.limps }
+        let limps = Check.all(overdue: { $0 % every < 2 ? $0 / every : nil }, where: { $0.limps })
         #expect(limps.first == first)
     }
 
     @Test func anAlarmIsLateAtTheSecondCheckForTheSameInstant() {
         let instants: [UInt64?] = [nil, 7, 9, 9, 9, nil, 9, 9]
-        let late = Check.all(8, overdue: { instants[Int($0)] }) { $0.finding == .late(9) }
-        let onTime = Check.all(8, overdue: { instants[Int($0)] }) { $0.finding == .onTime }
+        let late = Check.all(8, overdue: { instants[Int($0)] }, where: { $0.finding == .late(9) })
+        let onTime = Check.all(8, overdue: { instants[Int($0)] }, where: { $0.finding == .onTime })
         #expect(late == [3, 4, 7] && onTime == [0, 1, 2, 5, 6])
     }
 
@@ -178,7 +178,7 @@ struct AlarmWatchdogTests {
 
     @Test func anAlarmThatFiresMeanwhileIsNotSilent() {
         // Another instant each five checks, and later no instant now and then.
-        let silent = Check.all(100, overdue: { $0 < 50 ? $0 / 5 : $0 % 6 == 0 ? nil : 99 }) { $0.isSilent }
+        let silent = Check.all(100, overdue: { $0 < 50 ? $0 / 5 : $0 % 6 == 0 ? nil : 99 }, where: { $0.isSilent })
         #expect(silent == [])
     }
 }
@@ -223,11 +223,13 @@ struct SilenceTests {
 
     /// What was found for an earlier instant says nothing of this one.
     @Test func anotherInstantBeginsAnew() {
-        let failures = Check.all(120, overdue: { $0 / 59 }) { check in
-            // The worker was asked about once for each instant.
-            let holdUp = check.number % 59 == 7 ? HoldUp.workers(ran: ["8": check.number]) : .unknown
-            return check.isSilent && check.hasFailed(heldUpBy: holdUp)
-        }
+        // The worker was asked about once for each instant.
+        func holdUp(_ check: UInt64) -> HoldUp { check % 59 == 7 ? .workers(ran: ["8": check]) : .unknown }
+        let failures = Check.all(
+            120,
+            overdue: { $0 / 59 },
+            where: { $0.isSilent && $0.hasFailed(heldUpBy: holdUp($0.number)) }
+        )
         #expect(failures == [])
     }
 
@@ -241,10 +243,11 @@ struct SilenceTests {
     /// Each time that it is set anew it fires, so that each finding is for another instant.
     @Test(arguments: [(true, 63), (false, nil)] as [(Bool, UInt64?)])
     func aWorkerThatRunsAllTheTimeDoesNotHoldUpAnAlarmThatLimps(runs: Bool, first: UInt64?) {
-        let failures = Check.all(overdue: { $0 / 2 }) { check in
-            let worker = HoldUp.workers(ran: ["8": runs ? check.number : 0])
-            return check.limps && check.hasFailed(heldUpBy: worker, limps: true)
-        }
+        func worker(_ check: UInt64) -> HoldUp { .workers(ran: ["8": runs ? check : 0]) }
+        let failures = Check.all(
+            overdue: { $0 / 2 },
+            where: { $0.limps && $0.hasFailed(heldUpBy: worker($0.number), limps: true) }
+        )
         #expect(failures.first == first)
     }
 }

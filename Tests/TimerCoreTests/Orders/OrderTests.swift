@@ -126,12 +126,13 @@ extension Plan: CustomTestStringConvertible {
                 $0.handlersCall = true
             },
             plan(
-                "timers that finish",
-                [catchingUp, hop],
+                "a timer that finishes",
+                [catchingUp],
                 [.finish, .fire, .pause, .resume],
-                calls: (2, 2),
-                time: (1, 3)
+                calls: (2, 3),
+                time: (2, 4)
             ),
+            plan("a hop that finishes", [hop], [.finish, .fire], calls: (2, 3), time: (1, 3)),
             plan("a fixed delay that finishes", [fixedDelay], [.finish, .fire], calls: (2, 3), time: (3, 4)),
             plan("released targets", [inline, single], [.releaseTarget, .fire, .reschedule]),
             plan("a hop meets calls", [single], [.reschedule, .fire, .shutDown], calls: (2, 2), time: (3, 3)),
