@@ -35,8 +35,9 @@ struct Callers {
     func run(_ number: Int, seed: UInt64) async {
         var random = SeededGenerator(seed: seed &+ UInt64(number))
         while !stop.isPassable {
-            let service = services.random(&random)
             do {
+                let isOwn = roll(2_000, &random) == 0
+                let service = try isOwn ? services.another(&random) : services.random(&random)
                 switch number % 12 {
                 case 0: try await timeOut(service, &random)
                 case 1: try await retry(service, &random)

@@ -26,8 +26,14 @@ final class Services: Sendable {
         return index < own.count ? own[index] : shared[index - own.count]
     }
 
-    /// Shuts a service down while timers use it, or lets go of it, so that its timers keep it. A new service replaces
-    /// an own one.
+    /// A service that only the caller knows. What uses it keeps it.
+    func another(_ random: inout some RandomNumberGenerator) throws(TimerError) -> TimerService {
+        let (backend, clock) = Self.choices[Int.random(in: 0..<Self.choices.count, using: &random)]
+        tally.servicesMade.add(1)
+        return try TimerService(backend, clock: clock)
+    }
+
+    /// Shuts a service down while timers use it. A new service replaces an own one.
     func renew(_ random: inout some RandomNumberGenerator) {
         let index = Int.random(in: 0..<Self.choices.count, using: &random)
         let (backend, clock) = Self.choices[index]
@@ -38,7 +44,7 @@ final class Services: Sendable {
                 defer { own[index] = new }
                 return own[index]
             }
-            if Bool.random(using: &random) { former.shutdown() }
+            former.shutdown()
         } catch { tally.violate("a service can be made", "\(error)") }
         // Rarely, because a shared service has a large part of all timers.
         if Int.random(in: 0..<20, using: &random) == 0 { shared.randomElement(using: &random)?.shutdownForEveryone() }

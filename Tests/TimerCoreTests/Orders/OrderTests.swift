@@ -6,7 +6,7 @@ import TimerKernel
 
 /// Every order of the steps of a small world, whose engine is the real one.
 ///
-/// The ordinary bound takes some two seconds in a debug build. The large one, with `PRECISE_TIMER_THOROUGH=1`, is for a
+/// The ordinary bound takes a few seconds in a debug build. The large one, with `PRECISE_TIMER_THOROUGH=1`, is for a
 /// release build.
 @Suite(.timeLimit(.minutes(60))) struct SmallWorldTests {
     private static let isLong = Effort.isThorough
