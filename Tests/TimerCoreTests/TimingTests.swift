@@ -60,6 +60,17 @@ final class TimingTests {
         #expect(ticks(at: 2_000, .max) == [last, nil] && timing.isOver)
     }
 
+    @Test func aDeadlineAfterTheSpanHasNotPassedBeforeTheEnd() {
+        begin(ResolvedSchedule(.after(300), .every(300), .init(span: 700)))
+        timing.finish(at: 951)
+        #expect(ticks(at: 2_000) == [due(0, 300, 600, missed: 1)])
+    }
+
+    @Test func aRestartWithASpanThatIsShorterThanAStepHasOneDeadline() {
+        begin(ResolvedSchedule(.after(5), .every(10), .init(span: 7)))
+        #expect(timing.restart(at: 1_000, using: &random) && deadlines(2) == [1_010])
+    }
+
     @Test func anExtraTickIsTheLastIfNoDeadlineHasPassed() {
         for schedule in [every(300, from: 300), once(at: 300), onDemand, ResolvedSchedule(.at(300), .fixedDelay(9))] {
             timing = Timing()
