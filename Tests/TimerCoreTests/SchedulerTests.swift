@@ -53,7 +53,7 @@ final class SchedulerTests {
         #expect(scheduler.firstDue() == nil && !scheduler.hasDue)
     }
 
-    /// The instruments of a round are an object more, and a longer way back into the queue.
+    /// A rare part is an object more, and a longer way back into the queue.
     @Test(arguments: [0, 64, .max] as [UInt64])
     func aToleranceTakesNoRarePart(tolerance: UInt64) {
         let timers = [1, 2].map { scheduler.add(every(1_000, from: 1_000), burstLimit: $0, tolerance: tolerance).timer }
