@@ -6,10 +6,8 @@ import Testing
 import TimerAlarms
 import TimerKernel
 
-/// Every atomic variable that no lock protects, used by two threads at once. The thread sanitizer runs these, too.
-///
-/// Two are missing: `PollableAlarm.replacedIn` is used in a forked child only, and `MainActorCheck.former` only before
-/// the Swift runtime ends the process.
+/// Atomic variables that no lock protects, and that order other memory, used by two threads at once. The thread
+/// sanitizer runs these, too.
 @Suite(.works("threads race"), .timeLimit(.minutes(60))) struct AtomicTests {
     /// `TimerFDAlarm.deadline`, `wakesBy`, and `Spinner.margin`.
     @Test(arguments: [false, true])
@@ -35,24 +33,6 @@ import TimerKernel
             #expect(await soon { wanted.deadline.load(ordering: .acquiring) == .max }, "round \(round)")
         }
         alarm.stop()
-    }
-
-    /// `TimerFDAlarm.isStopped`. The thread holds the alarm until it ends.
-    @Test func aStopBesideASettingEndsTheThread() async throws {
-        for _ in 0..<100 {
-            weak let alarm = try stopBesideSettings()
-            #expect(await soon { alarm == nil })
-        }
-    }
-
-    private func stopBesideSettings() throws -> TimerFDAlarm {
-        let alarm = try TimerFDAlarm(.suspending)
-        try alarm.start(onFire: {}, onFailure: { Issue.record("\($0)") })
-        try onThreads(2) { thread in
-            if thread == 0 { return alarm.stop() }
-            for number in 0..<20 { try? alarm.set(alarm.now.advanced(by: .seconds(20 - number))) }
-        }
-        return alarm
     }
 
     /// The flags of all backends that say that they are stopped, are active or have failed, `DispatchPreflight`'s, the
@@ -117,89 +97,6 @@ import TimerKernel
         #expect((1...40_000).contains(unprotected.firings))
         alarm.stop()
     }
-
-    /// `WallClockWatch.isStopped`. The thread holds the watch until it ends.
-    @Test func aWatchOfTheWallClockIsStoppedByAnotherThread() async throws {
-        for _ in 0..<100 {
-            weak let watch = try stopWatch()
-            #expect(await soon { watch == nil })
-        }
-    }
-
-    private func stopWatch() throws -> WallClockWatch {
-        let watch = try WallClockWatch()
-        try watch.start(onCheck: { _ in }, onFailure: { Issue.record("\($0)") })
-        watch.stop()
-        return watch
-    }
-
-    /// `DescriptorClaim.lost`.
-    @Test func aDescriptorThatOneThreadHasFoundLostIsLostForAnother() async throws {
-        let timer = Box(try TimerDescriptor(.suspending))
-        // The number stays taken, so no other test can be given it meanwhile.
-        let number = timer.value.number
-        let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
-        #expect(dup2(null, number) == number)
-        close(null)
-        let seen = Tally()
-        try await onThreads(2) { thread in
-            if thread == 0 {
-                try? timer.value.set(TimerInstant(nanoseconds: 1))
-            } else if eventually({ timer.value.isLost }) {
-                seen.add(1)
-            }
-        }
-        #expect(seen.value == 1)
-        close(number)
-    }
-
-    /// `TaskDelivery.count`, which `Runner` takes for a task's number.
-    @Test func twoActorsGetTheirTicksAtOnce() async throws {
-        let service = try TimerService(.usual)
-        let meters = [Meter(), Meter()]
-        for meter in meters {
-            try PreciseTimer.schedule(.every(.microseconds(200), count: 100), on: service, target: meter) { meter, _ in
-                meter.ticks += 1
-            }
-        }
-        #expect(await soon { service.pendingCount == 0 })
-        for meter in meters { #expect(await meter.ticks == 100) }
-        service.shutdown()
-    }
-
-    /// `SlowHandlerWarnings.left`, in debug builds.
-    @Test func slowHandlersOfTwoServicesAreFoundAtOnce() async throws {
-        let services = try [TimerService(.usual), TimerService(.usual)]
-        let log = Log()
-        for service in services {
-            service.collectsStatistics = true
-            try PreciseTimer.schedule(.every(.microseconds(100), count: 10), on: service, target: log) { _, _ in
-                pause(.microseconds(300))
-            }
-        }
-        #expect(await soon { services.allSatisfy { $0.pendingCount == 0 } })
-        for service in services { #expect(service.slowHandlers.count == 1) }
-        for service in services { service.shutdown() }
-    }
-
-    /// The number on the page that a fork clears, and `Process.taken`.
-    @Test func allThreadsFindTheSameProcess() async throws {
-        let found = Lock<Set<UInt>>([])
-        try await onThreads(4) { _ in
-            for _ in 0..<1_000 {
-                let number = Process.generation
-                found.withLock { _ = $0.insert(number) }
-            }
-        }
-        #expect(found.withLock { $0.count } == 1)
-    }
-}
-
-/// A value that cannot be copied, for two threads.
-private final class Box: Sendable {
-    let value: TimerDescriptor
-
-    init(_ value: consuming TimerDescriptor) { self.value = value }
 }
 
 /// A deadline, until a firing has come for it.

@@ -64,8 +64,9 @@ final class LibraryRun: Sendable {
         return Standing(
             now: virtual.now.nanoseconds,
             pendingCount: virtual.pendingCount,
-            nextWakeTime: virtual.nextDeadline?.nanoseconds,
-            nextDeadlines: handles.mapValues { $0.nextDeadline?.nanoseconds },
+            nextWakeTime: virtual.nextDeadline?.nanoseconds.notBeyond(start),
+            nextDeadlines: handles.mapValues { $0.nextDeadline?.nanoseconds.notBeyond(start) },
+            remaining: handles.mapValues { $0.remaining.map { min($0, .nanoseconds(Rule.farAway / 2)) } },
             periods: handles.mapValues(\.period)
         )
     }
@@ -79,15 +80,22 @@ final class LibraryRun: Sendable {
         case .schedule(let plan): return schedule(plan)
         case .cancel(let id): return control(id) { .returned($0.cancel()) }
         case .cancelAndWait(let id): return control(id) { .returned($0.cancelAndWait()) }
-        case .pause(let id):
-            return control(id) { .returned($0.pause(keeping: ModelTimer.keepsGrid(id) ? .grid : .remaining)) }
+        case .pause(let id, let keepsGrid):
+            return control(id) { .returned($0.pause(keeping: keepsGrid ? .grid : .remaining)) }
         case .resume(let id): return control(id) { .returned($0.resume()) }
         case .fire(let id): return control(id) { .returned($0.fire()) }
-        case .reschedule(let id, let rule):
-            let now = virtual.now
+        case .reschedule(let id, let rule, let keepsPhase):
+            let schedule = rule.schedule(at: virtual.now)
             return control(id) { timer in
-                Self.result { () throws(TimerError) in try timer.reschedule(rule.schedule(at: now)) }
+                Self.result { () throws(TimerError) in
+                    if keepsPhase {
+                        try timer.reschedule(schedule, keeping: .phase)
+                    } else {
+                        try timer.reschedule(schedule)
+                    }
+                }
             }
+        case .restart(let id): return control(id) { .returned($0.restart()) }
         case .readState(let id): return control(id) { .state($0.state) }
         case .drop(let id): return mayDrop(id) ? letGo { $0.handles.removeValue(forKey: id) } : .skipped
         case .release(let target): return letGo { $0.targets.removeValue(forKey: target) }
@@ -187,7 +195,7 @@ final class LibraryRun: Sendable {
             .map { snapshot in
                 Seen(
                     id: snapshot.label.flatMap { Int($0) } ?? -1,
-                    nextDeadline: snapshot.nextDeadline?.nanoseconds,
+                    nextDeadline: snapshot.nextDeadline?.nanoseconds.notBeyond(start),
                     isPaused: snapshot.isPaused,
                     ticks: UInt64(snapshot.ticks),
                     lastLateness: snapshot.lastLateness.map { UInt64($0.wholeNanoseconds) }

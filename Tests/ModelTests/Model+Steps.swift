@@ -16,10 +16,12 @@ extension Model {
         switch step {
         case .schedule(let plan): return schedule(plan)
         case .cancel(let id), .cancelAndWait(let id): return expect(.returned(end(id, .cancelled)))
-        case .pause(let id): return change(id, ifPaused: false) { $0.pause(at: $1) }
+        case .pause(let id, let keepsGrid):
+            return change(id, ifPaused: false) { $0.pause(keepsGrid: keepsGrid, at: $1) }
         case .resume(let id): return change(id, ifPaused: true) { $0.resume(at: $1) }
         case .fire(let id): return change(id) { $0.askForExtra(at: $1) }
-        case .reschedule(let id, let rule): return reschedule(id, rule)
+        case .reschedule(let id, let rule, let keepsPhase): return reschedule(id, rule, keepsPhase: keepsPhase)
+        case .restart(let id): return restart(id)
         case .readState(let id): return readState(of: id)
         case .readActiveTimers: return expect(.activeTimers(activeTimers))
         case .drop(let id):
@@ -50,6 +52,7 @@ extension Model {
     mutating func change(
         _ id: Int,
         ifPaused: Bool? = nil,
+        answering answer: Event = .returned(true),
         _ change: (inout ModelTimer, _ now: UInt64) -> Void
     ) {
         guard var timer = timers[id], timer.isOpen, ifPaused ?? timer.isPaused == timer.isPaused else {
@@ -60,7 +63,7 @@ extension Model {
         timers[id] = timer
         queue(id, keepsTurn: keepsTurn)
         setAlarm(for: id)
-        expect(.returned(true))
+        expect(answer)
     }
 
     mutating func schedule(_ plan: Plan) {
@@ -82,7 +85,7 @@ extension Model {
             order: takeOrder(),
             grid: ModelGrid(plan.rule, at: now),
             isPaused: plan.isPaused,
-            heldSince: plan.isPaused ? now : nil,
+            heldSince: plan.isPaused && !plan.rule.isComputed ? now : nil,
             isOnDemand: plan.rule == .onDemand,
             target: target
         )
@@ -92,15 +95,38 @@ extension Model {
         expect(.done)
     }
 
-    mutating func reschedule(_ id: Int, _ rule: Rule) {
-        guard rule.isValid else { return expect(.refused(.invalidSchedule)) }
-        guard let timer = timers[id], timer.isOpen else { return expect(.refused(.timerEnded)) }
-        if timers[id]?.isInDelivery == true { seen.insert("rescheduled in delivery") }
+    mutating func reschedule(_ id: Int, _ rule: Rule, keepsPhase: Bool) {
+        guard var timer = timers[id] else { return differ("there is no timer \(id)") }
+        // Only a timer that began with computed deadlines takes such, and none has a phase.
+        let isPossible =
+            keepsPhase
+            ? rule.hasPhase && !(timer.isOpen && timer.grid.rule.isComputed)
+            : !rule.isComputed || timer.plan.rule.isComputed
+        guard rule.isValid, isPossible else { return expect(.refused(.invalidSchedule)) }
+        guard timer.isOpen else { return expect(.refused(.timerEnded)) }
+        if timer.isInDelivery { seen.insert("rescheduled in delivery") }
+        if keepsPhase, timer.changeSteps(to: rule, at: now) {
+            seen.insert("in phase")
+            return change(id, answering: .done) { current, _ in current = timer }
+        }
+        begin(rule, id)
+        expect(.done)
+    }
+
+    mutating func restart(_ id: Int) {
+        guard let timer = timers[id], timer.isOpen, let rule = timer.grid.rule.restarted else {
+            return expect(.returned(false))
+        }
+        seen.insert("restarted")
+        begin(rule, id)
+        expect(.returned(true))
+    }
+
+    private mutating func begin(_ rule: Rule, _ id: Int) {
         let order = takeOrder()
         timers[id]?.reschedule(rule, at: now, order: order)
         queue(id)
         setAlarm(for: id)
-        expect(.done)
     }
 
     mutating func readState(of id: Int) {
@@ -135,7 +161,7 @@ extension Model {
             .map { timer in
                 Seen(
                     id: timer.plan.id,
-                    nextDeadline: timer.nextForReader,
+                    nextDeadline: timer.nextForReader?.notBeyond(start),
                     isPaused: timer.isPaused,
                     ticks: timer.ticks,
                     lastLateness: timer.lastLateness
@@ -192,7 +218,7 @@ extension Model {
             let now = now
             timers[id]?.handlerReturned(at: now)
         }
-        guard let timer = timers[id], let tick = timers[id]?.takeTick(at: instant) else { return }
+        guard let timer = timers[id], let tick = timers[id]?.takeTick(at: instant, now: now) else { return }
         if isDead(timer) {
             end(id, .targetReleased)
             return

@@ -64,7 +64,10 @@ struct Model {
             now: now,
             pendingCount: pending.count,
             nextWakeTime: nextWakeTime,
-            nextDeadlines: Dictionary(uniqueKeysWithValues: held.map { ($0.plan.id, $0.nextForReader) }),
+            nextDeadlines: Dictionary(
+                uniqueKeysWithValues: held.map { ($0.plan.id, $0.nextForReader?.notBeyond(start)) }
+            ),
+            remaining: Dictionary(uniqueKeysWithValues: held.map { ($0.plan.id, $0.remaining(at: now)) }),
             periods: Dictionary(uniqueKeysWithValues: held.map { ($0.plan.id, $0.isSpent ? nil : $0.grid.period) })
         )
     }
@@ -147,7 +150,7 @@ extension Model {
     }
 
     /// When the alarm fires next: at once for timers that wait for no instant.
-    var nextWakeTime: UInt64? { hasDeferred ? armed : firstInstant }
+    var nextWakeTime: UInt64? { (hasDeferred ? armed : firstInstant)?.notBeyond(start) }
 
     private var waiting: [ModelTimer] {
         pending.compactMap { timers[$0] }.filter { $0.isWaiting && $0.next ?? .max != .max }
@@ -215,8 +218,15 @@ struct Standing: Hashable, Sendable {
     let nextWakeTime: UInt64?
     /// The next deadlines of the timers that have not ended and whose handle is held.
     let nextDeadlines: [Int: UInt64?]
+    /// The times to these, but no more than a very long one.
+    let remaining: [Int: Duration?]
     /// Their periods.
     let periods: [Int: Duration?]
+}
+
+extension UInt64 {
+    /// This instant, or a far one that stands for all beyond: those are random.
+    func notBeyond(_ start: TimerInstant) -> UInt64 { Swift.min(self, start.nanoseconds + UInt64(Rule.farAway / 2)) }
 }
 
 extension Duration {

@@ -51,7 +51,7 @@ struct ModelTimer {
     }
 
     /// Whether its latest schedule has had its last tick.
-    var isSpent: Bool { ticksOfSchedule == grid.limit }
+    var isSpent: Bool { ticksOfSchedule == grid.limit || grid.isOver(step) }
 
     var onGrid: UInt64? { awaitsReturn || isSpent ? nil : grid.deadline(step) }
 
@@ -60,6 +60,12 @@ struct ModelTimer {
 
     /// The next deadline as `nextDeadline` reports it.
     var nextForReader: UInt64? { hasEnded || next == .max || heldSince != nil ? nil : next }
+
+    /// The time to the next deadline, but no more than a very long one.
+    func remaining(at now: UInt64) -> Duration? {
+        guard let next = heldSince == nil ? next : onGrid, next != .max else { return nil }
+        return .nanoseconds(min(Int64(next - min(next, heldSince ?? now)), Rule.farAway / 2))
+    }
 
     /// When it must tick.
     var lastInstant: UInt64? {
@@ -95,7 +101,7 @@ struct ModelTimer {
     typealias Facts = (index: Int, deadline: UInt64, latest: UInt64, missed: UInt64, isExtra: Bool)
 
     /// Takes the next tick as of an instant.
-    mutating func takeTick(at instant: UInt64) -> Facts? {
+    mutating func takeTick(at instant: UInt64, now: UInt64) -> Facts? {
         let isDue = onGrid.map { $0 <= instant } ?? false
         if let extra, extra <= instant, !isDue || onGrid ?? 0 > asked {
             self.extra = nil
@@ -105,12 +111,14 @@ struct ModelTimer {
         burst += 1
         ticksOfSchedule += 1
         var missed: UInt64 = 0
-        if !mayCatchUp { while let later = grid.deadline(step + missed + 1), later <= instant { missed += 1 } }
+        // Deadlines are computed when the handler is about to be called.
+        let end = grid.rule.isComputed ? max(now, instant) : instant
+        if !mayCatchUp { while let later = grid.deadline(step + missed + 1), later <= end { missed += 1 } }
         let latest = missed == 0 ? deadline : grid.deadline(step + missed) ?? deadline
         let tick = (Int(index), deadline, latest, missed, false)
         index += 1 + missed
         step += 1 + missed
-        if plan.policy == .delay, missed > 0 {
+        if plan.policy == .delay, missed > 0, !grid.rule.isComputed {
             grid = grid.restarted(at: instant)
             step = 0
         }
@@ -127,12 +135,10 @@ struct ModelTimer {
         step = 0
     }
 
-    /// Whether its pauses keep the grid, or else the time that remains.
-    static func keepsGrid(_ id: Int) -> Bool { id % 2 == 0 }
-
-    mutating func pause(at now: UInt64) {
+    /// A pause keeps the grid, or else the time that remains. Computed deadlines stay in any case.
+    mutating func pause(keepsGrid: Bool, at now: UInt64) {
         isPaused = true
-        if !Self.keepsGrid(plan.id) { heldSince = now }
+        if !keepsGrid, !grid.rule.isComputed { heldSince = now }
         if !isInDelivery { burst = 0 }
     }
 
@@ -144,15 +150,30 @@ struct ModelTimer {
     }
 
     mutating func reschedule(_ rule: Rule, at now: UInt64, order: Int) {
-        if heldSince != nil { heldSince = now }
+        if heldSince != nil { heldSince = rule.isComputed ? nil : now }
         (grid, self.order) = (ModelGrid(rule, at: now), order)
         if rule == .onDemand { isOnDemand = true }
         (step, index, awaitsReturn, ticksOfSchedule, burst, extra) = (0, 0, false, 0, 0, nil)
+    }
+
+    /// Takes other steps from the next deadline on, or from now on if a step from now ends earlier. Returns false if
+    /// there is no such deadline.
+    mutating func changeSteps(to rule: Rule, at now: UInt64) -> Bool {
+        guard let next = onGrid, next != .max else { return false }
+        let now = min(now, heldSince ?? now)
+        let fromNow = ModelGrid(rule, at: now)
+        // A deadline that is further away than a step was asked for by itself.
+        let isNear = grid.leastStep.map { next <= now + $0 + 1 } ?? false
+        let isEarlier = isNear && fromNow.deadline(0) ?? .max < next
+        grid = isEarlier ? fromNow : fromNow.begun(at: next)
+        (step, ticksOfSchedule) = (0, 0)
+        return true
     }
 }
 
 /// The deadlines of a timer, one for each step.
 struct ModelGrid {
+    let rule: Rule
     /// The instant of step 0, which is not a deadline if the rule is a rate.
     private var origin: UInt64
     /// `count` steps of the rule take `length` nanoseconds. A rule with a single deadline has zero steps.
@@ -160,6 +181,8 @@ struct ModelGrid {
     private let length: UInt64
     /// The step of the first deadline.
     private var first: UInt64
+    /// No deadline is later.
+    private var end: UInt64?
     let isAfterReturn: Bool
     /// The number of ticks after which there is no deadline any more; nil for no limit.
     let limit: Int?
@@ -170,15 +193,20 @@ struct ModelGrid {
             switch rule {
             case .onceAfter(let delay): (delay, 0, 0, 0)
             case .onceAt(let offset): (offset, 0, 0, 0)
-            case .every(let period, let delay, _): (delay ?? period, 1, period, 0)
+            case .every(let period, let delay, _, _): (delay ?? period, 1, period, 0)
             case .everyAt(let period, let offset, _): (offset, 1, period, 0)
             case .aligned(let period, let offset, _):
                 (Self.next(of: period, alignedTo: max(offset, -Int64(now))), 1, period, 0)
-            case .rate(let rate, let length, _): (0, rate, length, 1)
+            case .rate(let rate, let length, let offset, _): (offset ?? 0, rate, length, offset == nil ? 1 : 0)
             case .fixedDelay(let delay, let first, _): (first ?? delay, 1, delay, 0)
             case .never, .onDemand: (0, 0, 0, 0)
+            case .computed(let period): (period - Int64(now) % period, 1, period, 0)
+            // With the mean of its jitter.
+            case .far(let delay): (delay + Rule.farAway / 20, 1, 2 * Rule.farAway, 0)
             }
+        self.rule = rule
         limit = rule.count
+        if case .every(_, _, _, let span?) = rule { end = now + UInt64(span) }
         origin = rule == .never || rule == .onDemand ? .max : UInt64(max(0, Int64(now) + start))
         self.count = UInt64(count)
         self.length = UInt64(length)
@@ -187,7 +215,10 @@ struct ModelGrid {
     }
 
     /// The nominal length of a step; nil if there is a single deadline.
-    var period: Duration? { count == 0 ? nil : .nanoseconds(Int64(length)) / count }
+    var period: Duration? { count == 0 || rule.isComputed ? nil : .nanoseconds(Int64(length)) / count }
+
+    /// The length of a step between deadlines of which each follows from the first, rounded down.
+    var leastStep: UInt64? { count == 0 || isAfterReturn ? nil : length / count }
 
     /// The first instant after now that is a whole number of periods from another one; both count from now.
     private static func next(of period: Int64, alignedTo offset: Int64) -> Int64 {
@@ -195,6 +226,13 @@ struct ModelGrid {
         while instant <= 0 { instant += period }
         while instant - period > 0 { instant -= period }
         return instant
+    }
+
+    /// The same steps from a first deadline on.
+    func begun(at instant: UInt64) -> ModelGrid {
+        var grid = self
+        (grid.origin, grid.first) = (instant, 0)
+        return grid
     }
 
     /// The same steps, with the first deadline one step from now.
@@ -205,12 +243,19 @@ struct ModelGrid {
     }
 
     /// Moves all deadlines by a time.
-    mutating func move(by time: UInt64) { if origin != .max { origin += time } }
+    mutating func move(by time: UInt64) {
+        if origin != .max { origin += time }
+        end = end.map { $0 + time }
+    }
+
+    /// Whether a step ends after the last deadline.
+    func isOver(_ step: UInt64) -> Bool { end != nil && deadline(step) == nil }
 
     /// The exact instant of a deadline, rounded up; `.max` for never, nil after the last deadline.
     func deadline(_ step: UInt64) -> UInt64? {
         if count == 0 || isAfterReturn, step > 0 { return nil }
         if origin == .max || first + step == 0 { return origin }
-        return origin + ((first + step) * length + count - 1) / count
+        let deadline = origin + ((first + step) * length + count - 1) / count
+        return deadline <= end ?? .max ? deadline : nil
     }
 }

@@ -1,5 +1,5 @@
 import PreciseTimer
-import Synchronization
+import TestSupport
 import TimerKernel
 
 /// One soak: its threads and tasks, from the first timer to the last check.
@@ -9,12 +9,11 @@ struct SoakRun {
     private let tally = Tally()
     private let services: Services
     private let stock: Stock
-    private let stop = ServiceFate()
+    private let stop = Gate()
     private let start = TimerClock.suspending.now
 
     init(timers: Int, seconds: Int, seed: UInt64) throws {
-        self.seconds = seconds
-        self.seed = seed
+        (self.seconds, self.seed) = (seconds, seed)
         services = try Services(tally)
         stock = Stock(count: timers, services, tally)
     }
@@ -22,38 +21,34 @@ struct SoakRun {
     func run() async throws -> SoakReport {
         let atStart = ProcessUse.now
         let running = try startThreads(4)
-        let consumers = Consumers(services: services, tally: tally, stop: stop)
         let callers = Callers(services: services, tally: tally, stop: stop)
-        let tasks = (0..<100).map { number in Task { await consumers.run(number, seed: seed) } }
-        let calls = (0..<24).map { number in Task { await callers.run(number, seed: seed) } }
+        let tasks = (0..<120).map { number in Task { await callers.run(number, seed: seed) } }
         let growth = await observe()
         let wasInterrupted = Interrupt.isRequested
 
-        stop.isShutDown = true
-        await wait("the threads end") { running.withLock { $0 } == 0 }
+        stop.open()
+        await wait("the threads end") { running.value == 0 }
         await settle()
-        // Before the services end, which would excuse a call without an answer.
-        for task in calls { await task.value }
         endAll()
         for task in tasks { await task.value }
         await wait("every timer ended") { tally.ended.value == tally.scheduled.value }
         await wait("every handler returned") { tally.begun.value == tally.returned.value }
         await wait("all targets are released") { tally.targets.value == 0 }
         await wait("all captures are released") { tally.captures.value == 0 }
-        if tally.consumersBegun.value != tally.consumersEnded.value { tally.violate("consumers end", "") }
         for finding in growth.findings { tally.violate("flat", finding) }
         return SoakReport(tally: tally, seed: seed, wasInterrupted: wasInterrupted, atStart: atStart, growth: growth)
     }
 
-    private func startThreads(_ count: Int) throws -> Lock<Int> {
-        let running = Lock(count)
+    private func startThreads(_ count: Int) throws -> Count {
+        let running = Count()
         for number in 0..<count {
+            running.add(1)
             let (stock, stop, seed) = (stock, stop, seed)
             try Thread.start("soak.churn.\(number)") {
                 var churn = Churn(stock, thread: number, of: count, seed: seed)
                 churn.fill()
-                while !stop.isShutDown { churn.turn() }
-                running.withLock { $0 -= 1 }
+                while !stop.isPassable { churn.turn() }
+                running.add(-1)
             }
         }
         return running
@@ -81,58 +76,37 @@ struct SoakRun {
 
     /// Resumes paused timers, and checks that no due tick is missing.
     private func settle() async {
-        for index in 0..<stock.count {
-            guard let content = stock[index], let timer = content.timer else { continue }
+        for content in (0..<stock.count).compactMap({ stock[$0] }) {
+            guard let timer = content.timer else { continue }
             timer.resume()
-            content.subject.isPaused = false
+            content.subject.pause(false)
         }
         let instants = Dictionary(uniqueKeysWithValues: TimerClock.allCases.map { ($0, $0.now.nanoseconds) })
-        let released = TimerClock.suspending.now.nanoseconds - 10_000_000_000
-        func missing() -> [(promise: String, detail: String)] {
-            (0..<stock.count)
+        var left: [String] = []
+        for _ in 0..<150 {
+            left = (0..<stock.count)
                 .compactMap { index in
-                    stock[index].flatMap { $0.subject.lack(asOf: instants[$0.clock] ?? 0, released: released) }
+                    stock[index].flatMap { $0.subject.lack(asOf: instants[$0.clock] ?? 0) }
                 }
+            if left.isEmpty { return }
+            try? await Task.sleep(for: .milliseconds(200))
         }
-        let begin = elapsed
-        while !missing().isEmpty, elapsed < begin + 30 { try? await Task.sleep(for: .milliseconds(200)) }
-        let left = missing()
-        print("settled after \(elapsed - begin) s, with \(left.count) timers missing deadlines")
-        for lack in left { tally.violate(lack.promise, lack.detail) }
+        for lack in left { tally.violate("no deadline is lost", lack) }
     }
 
-    /// Ends half of the timers by their handles, and the rest with their services.
+    /// Ends half of the timers by their handles, and the rest with their services or targets.
     private func endAll() {
-        for index in stride(from: 0, to: stock.count, by: 2) {
-            guard let content = stock[index], let timer = content.timer else { continue }
-            content.subject.note(.cancelled)
-            timer.cancel()
-        }
+        for index in stride(from: 0, to: stock.count, by: 2) { stock[index]?.timer?.cancel() }
         services.shutDownAll()
-        stock.bag.cancelAll()
         for index in 0..<stock.count { stock[index] = nil }
     }
 
     /// Waits up to half a minute for a condition that must come true.
     private func wait(_ promise: String, _ condition: () -> Bool) async {
-        for _ in 0..<300 {
-            if condition() { return }
-            try? await Task.sleep(for: .milliseconds(100))
-        }
+        if await soon(condition) { return }
         let counts = [tally.scheduled, tally.ended, tally.begun, tally.returned, tally.targets, tally.captures]
-        let names = "scheduled, ended, begun, returned, targets, captures"
-        if !condition() { tally.violate(promise, "\(names): \(counts.map(\.value))") }
+        tally.violate(promise, "scheduled, ended, begun, returned, targets, captures: \(counts.map(\.value))")
     }
-}
-
-/// A number that any thread may change.
-final class Count: Sendable {
-    private let number = Atomic<Int>(0)
-
-    var value: Int { number.load(ordering: .relaxed) }
-
-    func add(_ difference: Int) { number.add(difference, ordering: .relaxed) }
-    func set(to new: Int) { number.store(new, ordering: .relaxed) }
 }
 
 /// Counted while it exists.
@@ -155,10 +129,8 @@ final class Tally: Sendable {
     let (begun, returned) = (Count(), Count())
     /// The numbers of existing objects.
     let (targets, captures) = (Count(), Count())
-    let (operations, servicesMade, consumersBegun, consumersEnded) = (Count(), Count(), Count(), Count())
-    /// The number of time-outs, retries, triggers and handlers that await.
-    let calls = Count()
-    private let endings = Lock([String: Int]())
+    /// What the threads and the tasks have done.
+    let (operations, servicesMade, calls) = (Count(), Count(), Count())
     /// How often each promise was broken, and the first example of that.
     private let broken = Lock([String: (times: Int, example: String)]())
 
@@ -167,17 +139,9 @@ final class Tally: Sendable {
         broken.withLock { $0[promise, default: (0, detail)].times += 1 }
     }
 
-    func noteEnd(_ reason: String) {
-        ended.add(1)
-        endings.withLock { $0[reason, default: 0] += 1 }
-    }
-
     /// One line for each broken promise.
     var violations: [String] {
         broken.withLock { $0.sorted { $0.key < $1.key } }
             .map { "\($0.key) (\($0.value.times) times), as in: \($0.value.example)" }
     }
-
-    /// How often `onEnd` reported each reason.
-    var reasons: [(String, Int)] { endings.withLock { $0.sorted { $0.key < $1.key } }.map { ($0.key, $0.value) } }
 }

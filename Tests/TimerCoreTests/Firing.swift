@@ -12,20 +12,10 @@ func once(at nanoseconds: UInt64) -> ResolvedSchedule { ResolvedSchedule(.at(nan
 /// No deadline until the timer is rescheduled.
 let onDemand = ResolvedSchedule(.never, .onDemand)
 
-/// What the ticks of late deadlines are.
-enum LatePolicy: Hashable, Sendable {
-    /// One tick stands for all late deadlines.
-    case skip
-    /// Up to this many late deadlines have a tick of their own.
-    case catchUp(limit: Int)
-
-    var limit: Int { if case .catchUp(let limit) = self { limit } else { 1 } }
-}
-
 extension TimerRecord {
     /// A timer of nobody.
-    convenience init(policy: LatePolicy = .skip, tolerance: UInt64 = 0, isPaused: Bool = false) {
-        self.init(Timing(burstLimit: policy.limit, tolerance: tolerance, isPaused: isPaused))
+    convenience init(burstLimit: Int = 1, tolerance: UInt64 = 0, isPaused: Bool = false) {
+        self.init(Timing(burstLimit: burstLimit, tolerance: tolerance, isPaused: isPaused))
     }
 }
 
@@ -66,11 +56,11 @@ extension Scheduler {
     /// Creates a timer and adds it.
     mutating func add(
         _ schedule: ResolvedSchedule,
-        policy: LatePolicy = .skip,
+        burstLimit: Int = 1,
         tolerance: UInt64 = 0,
         isPaused: Bool = false
     ) -> (timer: TimerRecord, alarm: AlarmOrder) {
-        let timer = TimerRecord(policy: policy, tolerance: tolerance, isPaused: isPaused)
+        let timer = TimerRecord(burstLimit: burstLimit, tolerance: tolerance, isPaused: isPaused)
         return (timer, add(timer, on: schedule))
     }
 

@@ -54,11 +54,9 @@ struct TimerInstantTests {
 /// Durations as messages and descriptions show them.
 struct DurationTextTests {
     @Test(arguments: [
-        (Duration.zero, "0 s"), (.nanoseconds(1), "1 ns"), (.nanoseconds(999), "999 ns"), (.microseconds(1), "1 µs"),
-        (.nanoseconds(12_300), "12.3 µs"), (.nanoseconds(999_999), "999.999 µs"), (.milliseconds(1), "1 ms"),
-        (.microseconds(1_050), "1.05 ms"), (.nanoseconds(999_999_999), "999.999999 ms"), (.seconds(1), "1 s"),
-        (.milliseconds(1_500), "1.5 s"), (.seconds(3_600), "3600 s"), (.seconds(-60), "-60 s"),
-        (.seconds(1) + .nanoseconds(1), "1.000000001 s"), (.seconds(100), "100 s"), (.microseconds(-100), "-100 µs"),
+        (Duration.zero, "0 s"), (.nanoseconds(999), "999 ns"), (.microseconds(1), "1 µs"),
+        (.nanoseconds(999_999), "999.999 µs"), (.milliseconds(1), "1 ms"), (.nanoseconds(999_999_999), "999.999999 ms"),
+        (.seconds(1), "1 s"), (.seconds(3_600), "3600 s"), (.microseconds(-100), "-100 µs"),
         (.seconds(Int64.min), "-9223372036854775808 s"), (.seconds(Int64.max), "9223372036854775807 s"),
         (Duration(attoseconds: .max), "170141183460469231731.687303715 s"),
         (Duration(attoseconds: .min), "-170141183460469231731.687303715 s"),
@@ -122,12 +120,8 @@ struct LogHistogramTests {
         }
         #expect([histogram.count, histogram.total, histogram.longest] == [5_000, total, longest])
         #expect((0..<LogHistogram.size).filter { histogram.counts[$0] != counts[$0] ?? 0 } == [])
-    }
-
-    @Test func aTotalThatCannotBeRepresentedSaturates() {
-        var histogram = LogHistogram()
-        for length in [.max, 7] as [UInt64] { histogram.add(length) }
-        #expect([histogram.count, histogram.total, histogram.longest] == [2, .max, .max])
+        histogram.add(.max)
+        #expect([histogram.count, histogram.total, histogram.longest] == [5_001, .max, .max], "it saturates")
     }
 }
 
@@ -147,11 +141,7 @@ struct SeededGeneratorTests {
 
 /// A grid's deadlines are computed from their step.
 struct GridTests {
-    @Test func deadlinesAreTheOriginPlusMultiplesOfThePeriod() {
-        let grid = Grid(300, Period(nanoseconds: 300))
-        #expect([0, 2, 1_000_000_000].map(grid.deadline) == [300, 900, 300_000_000_300])
-        #expect([300, 599, 600, 951].map(grid.latestStep) == [0, 0, 1, 2])
-        // Those too far away are never.
+    @Test func aDeadlineThatIsTooFarAwayIsNever() {
         let (late, nanosecond) = (Grid(.max - 1, Period(nanoseconds: 2)), Grid(0, Period(nanoseconds: 1)))
         let steps = [late.deadline(1), late.deadline(.max), nanosecond.deadline(.max - 1), nanosecond.deadline(.max)]
         let most = UInt64.max
@@ -161,13 +151,6 @@ struct GridTests {
 
 /// The length of a step is exact, even if it is not a whole number of nanoseconds.
 struct PeriodTests {
-    @Test func anOffsetIsRoundedUpSoThatNoTickIsEarly() {
-        let third = Period(nanoseconds: 10, count: 3)
-        let (offsets, steps): ([UInt64], [UInt64]) = ([0, 4, 7, 10, 14], [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3])
-        #expect((0...4).map(third.offset(ofStep:)) == offsets)
-        #expect((0...10).map(third.latestStep(within:)) == steps)
-    }
-
     @Test(arguments: 0..<4)
     func randomPeriodsAgreeWithWideArithmetic(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))

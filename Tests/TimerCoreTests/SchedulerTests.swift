@@ -3,67 +3,12 @@ import Testing
 
 @testable import PreciseTimer
 
-/// The scheduler's decisions about deadlines and the alarm, on plain numbers.
+/// The scheduler's decisions on plain numbers. Here is what neither the model of the public interface meets nor the
+/// small worlds: rounds that overlap, repeating alarms, batches of work, and the end of time.
 final class SchedulerTests {
     private var scheduler = Scheduler()
 
-    @Test func onlyATimerThatIsEarlierThanAllOthersSetsTheAlarm() {
-        let orders = [500, 500, 700, 499, .max].map { scheduler.add(every(1_000, from: $0)).alarm }
-        #expect(orders == [.set(500), .leave, .leave, .set(499), .leave])
-    }
-
-    @Test(arguments: [nil, 300] as [UInt64?])
-    func anEarlyFiringFindsNothingAndSetsTheAlarmAgain(period: UInt64?) {
-        let timer = scheduler.add(every(300, from: 300)).timer
-        if let period { scheduler.alarmGoesOn(every: period) }
-        #expect(scheduler.firing(at: 299) == Firing(alarm: .set(300)))
-        if let period { scheduler.alarmGoesOn(every: period) }
-        _ = scheduler.pause(timer)
-        #expect(scheduler.firing(at: 299) == Firing(alarm: period == nil ? .leave : .disarm), "no timer waits")
-    }
-
-    /// A round may take longer than the period of the alarm, which does not make the alarm silent.
-    @Test func anAlarmIsOverdueOnlyBetweenRounds() {
-        let timer = scheduler.add(every(10, from: 10)).timer
-        scheduler.alarmGoesOn(every: 10)
-        #expect([9, 10].map { scheduler.overdue(at: $0) } == [nil, 10])
-        for (late, next) in [(12, 20), (45, 50)] as [(UInt64, UInt64)] {
-            #expect(scheduler.take(at: late) == timer && scheduler.overdue(at: 1_000) == nil, "the round is not over")
-            #expect(scheduler.begin(timer, at: late) != nil)
-            #expect(
-                [scheduler.putBack(timer, decidedAt: late, now: late), scheduler.endRound(at: late)] == [
-                    .leave, .leave,
-                ]
-            )
-            #expect([next - 1, next + 5].map { scheduler.overdue(at: $0) } == [nil, next])
-        }
-    }
-
-    @Test func dueTimersTickInOrderOfDeadlineAndThenOfScheduling() {
-        let timers = [20, 10, 20, 10].map { scheduler.add(once(at: $0)).timer }
-        let (firing, inOrder) = (scheduler.firing(at: 25), [1, 3, 0, 2].map { timers[$0] })
-        #expect(firing.ticks.map(\.timer) == inOrder && firing.completed == inOrder)
-        #expect(scheduler.count == 0 && timers.allSatisfy { $0.ending == .completed })
-        let others = (0..<50).map { _ in scheduler.add(every(10, from: 30)).timer }
-        for round in 3...22 {
-            #expect(scheduler.firing(at: UInt64(round) * 10).ticks.map(\.timer) == others)
-        }
-    }
-
-    @Test func aDeliveryThatEndsAfterTheRoundSetsTheAlarm() {
-        let timer = scheduler.add(every(100, from: 10)).timer
-        #expect(scheduler.take(at: 10) == timer)
-        #expect(scheduler.endRound(at: 10) == .leave, "the only timer is still on its way")
-        #expect(scheduler.begin(timer, at: 15) != nil)
-        #expect(scheduler.putBack(timer, decidedAt: 15, now: 20) == .set(110))
-    }
-
-    @Test func aClockSetBackBeforeTheHandlerIsCalledMakesNoTickEarly() {
-        let timer = scheduler.add(every(100, from: 100)).timer
-        #expect(scheduler.take(at: 100) == timer && scheduler.begin(timer, at: 40) == nil)
-        #expect([scheduler.putBack(timer, decidedAt: 40, now: 40), scheduler.endRound(at: 40)] == [.leave, .set(40)])
-        #expect(scheduler.firing(at: 100).ticks == [Ticked(timer, 0, 100)])
-    }
+    // MARK: Rounds
 
     /// No alarm may fire twice at once. If one does, or if a service was started again meanwhile, both handlers run.
     @Test func twoRoundsThatOverlapCallATimerEach() {
@@ -91,88 +36,6 @@ final class SchedulerTests {
         #expect(scheduler.nextDue() == nil && scheduler.endRound(at: 20) == .set(20))
     }
 
-    @Test func aTimerThatIsDueAgainAndAgainLeavesTheOthersTheirTurn() {
-        let (greedy, other) = (scheduler.add(once(at: 1)).timer, scheduler.add(once(at: 10)).timer)
-        let firing = scheduler.firing(at: 20) { scheduler, ticked in
-            if ticked.timer == greedy { _ = scheduler.reschedule(greedy, on: once(at: 1)) }
-        }
-        #expect(firing.ticks.map(\.timer) == [greedy, other] && firing.alarm == .set(20))
-    }
-}
-
-/// A tolerance lets timers share a wake-up, and makes no tick later than it allows.
-final class ToleranceTests {
-    private var scheduler = Scheduler()
-
-    /// A thousand deadlines over 3 ms, with a round at each wake time of the scheduler.
-    @Test(arguments: [
-        ([0], 901...1_000), ([100_000], 28...40), ([200_000, 1_000], 1...600), ([77, 0, 199_999], 1...900),
-    ])
-    func roundsAreSharedWithinTheToleranceInOrderOfLastInstants(tolerances: [Int], rounds: ClosedRange<Int>) {
-        let tolerance = { UInt64(tolerances[$0 % tolerances.count]) }
-        var (random, timers) = (SeededGenerator(seed: 11), [TimerRecord]())
-        for number in 0..<1_000 {
-            let deadline = UInt64.random(in: 1...3_000_000, using: &random)
-            timers.append(scheduler.add(once(at: deadline), tolerance: tolerance(number)).timer)
-        }
-        let lastInstants = timers.reduce(into: [:]) { instants, timer in
-            instants[ObjectIdentifier(timer)] = timer.timing.lastInstant
-        }
-        var (count, ticks) = (0, 0)
-        while let now = scheduler.nextWakeTime {
-            let round = scheduler.firing(at: now).ticks
-            (count, ticks) = (count + 1, ticks + round.count)
-            let inOrder = round.map { lastInstants[ObjectIdentifier($0.timer)] ?? 0 }
-            let areInTime = round.allSatisfy { tick in
-                let latest = tick.due.deadline + tolerance(timers.firstIndex(of: tick.timer) ?? 0)
-                return (tick.due.deadline...latest).contains(now)
-            }
-            #expect(inOrder == inOrder.sorted() && inOrder.first == now && areInTime)
-        }
-        #expect(rounds.contains(count) && ticks == 1_000)
-    }
-
-    @Test func ofTwoTimersTheOneThatMustTickFirstDoesAndTheOtherSharesItsRound() {
-        let (tolerant, exact) = (scheduler.add(once(at: 10), tolerance: 64).timer, scheduler.add(once(at: 50)).timer)
-        #expect(scheduler.nextWakeTime == 50 && scheduler.firing(at: 50).ticks.map(\.timer) == [exact, tolerant])
-    }
-
-    /// It wakes the thread in time for all that come after it, also for those that are due.
-    @Test func aRoundStopsAtTheFirstTimerThatMustWait() {
-        let timers = [(40, 0), (41, 16), (10, 64)]
-            .map { deadline, tolerance in
-                scheduler.add(once(at: deadline), tolerance: tolerance).timer
-            }
-        #expect(
-            scheduler.firing(at: 40)
-                == Firing(ticks: [Ticked(timers[0], 0, 40)], completed: [timers[0]], alarm: .set(57))
-        )
-        #expect(scheduler.firing(at: 57).ticks.map(\.timer) == [timers[1], timers[2]])
-    }
-
-    @Test func aPostponedTimerDoesNotStopARound() {
-        let timers = [(20, 16), (10, 64)].map { scheduler.add(once(at: $0), tolerance: $1).timer }
-        #expect(scheduler.reschedule(timers[0], on: once(at: 100)) == .leave)
-        #expect(scheduler.firing(at: 36).ticks.map(\.timer) == [timers[1]])
-    }
-
-    /// Rules are an object more, and a longer way back into the queue.
-    @Test(arguments: [0, 64, .max] as [UInt64])
-    func aToleranceTakesNoRules(tolerance: UInt64) {
-        let policies: [LatePolicy] = [.skip, .catchUp(limit: 2)]
-        let timers = policies.map { scheduler.add(every(1_000, from: 1_000), policy: $0, tolerance: tolerance).timer }
-        #expect(timers.map { $0.timing.isAhead(of: 999) } == [true, false])
-    }
-
-    @Test func anExtraTickHasNoToleranceAndEndsThatOfADueTick() {
-        let timer = scheduler.add(every(1_000, from: 1_000), tolerance: 64).timer
-        #expect(scheduler.nextWakeTime == 1_064 && scheduler.fire(timer, at: 100) == .set(100))
-        let extra = Firing(ticks: [Ticked(timer, 0, 100, isExtra: true)], alarm: .set(1_064))
-        #expect(scheduler.firing(at: 100) == extra)
-        #expect(scheduler.fire(timer, at: 1_010) == .set(1_010) && scheduler.nextWakeTime == 1_010)
-        #expect(scheduler.firing(at: 1_010).ticks == [Ticked(timer, 0, 1_000)])
-    }
-
     /// The instant of the request may be before that of the round: its thread read the clock, and then waited for the
     /// lock.
     @Test func anExtraTickTakesNoTurnFromATimerThatIsDueInTheRound() {
@@ -185,13 +48,238 @@ final class ToleranceTests {
         #expect(scheduler.firing(at: 70) == Firing(ticks: [extra], completed: [timer]))
     }
 
-    /// An alarm that repeats by itself would fire at deadlines.
-    @Test func anAlarmDoesNotRepeatForATimerWithATolerance() {
-        let timers: [(UInt64, UInt64)] = [(1_000, 64), (1_070, 0), (1_020, 0)]
-        let periods = timers.map { deadline, tolerance in
-            _ = scheduler.add(every(1_000, from: deadline), tolerance: tolerance)
+    @Test func aRoundAtTheEndOfTimeEnds() {
+        scheduler.beginRound(at: .max)
+        #expect(scheduler.firstDue() == nil && !scheduler.hasDue)
+    }
+
+    /// A rare part is an object more, and a longer way back into the queue.
+    @Test(arguments: [0, 64, .max] as [UInt64])
+    func aToleranceTakesNoRarePart(tolerance: UInt64) {
+        let timers = [1, 2].map { scheduler.add(every(1_000, from: 1_000), burstLimit: $0, tolerance: tolerance).timer }
+        #expect(timers.map { $0.timing.isAhead(of: 999) } == [true, false])
+    }
+
+    // MARK: The alarm
+
+    @Test func onlyATimerThatIsEarlierThanAllOthersSetsTheAlarm() {
+        let orders = [500, 500, 700, 499, .max].map { scheduler.add(every(1_000, from: $0)).alarm }
+        #expect(orders == [.set(500), .leave, .leave, .set(499), .leave])
+    }
+
+    @Test(arguments: [nil, 300] as [UInt64?])
+    func anEarlyFiringFindsNothingAndSetsTheAlarmAgain(period: UInt64?) {
+        let timer = scheduler.add(every(300, from: 300)).timer
+        if let period { scheduler.alarmGoesOn(every: period) }
+        #expect(scheduler.firing(at: 299) == Firing(alarm: .set(300)))
+        if let period { scheduler.alarmGoesOn(every: period) }
+        _ = scheduler.pause(timer)
+        #expect(scheduler.firing(at: 299) == Firing(alarm: period == nil ? .leave : .disarm), "no timer waits")
+    }
+
+    /// A round may take longer than the period of the alarm, which does not make the alarm silent.
+    @Test func anAlarmIsOverdueOnlyBetweenRounds() {
+        let timer = scheduler.add(every(10, from: 10)).timer
+        scheduler.alarmGoesOn(every: 10)
+        for (late, next) in [(12, 20), (45, 50)] as [(UInt64, UInt64)] {
+            #expect(scheduler.take(at: late) == timer && scheduler.overdue(at: 1_000) == nil, "the round is not over")
+            #expect(scheduler.begin(timer, at: late) != nil)
+            let orders = [scheduler.putBack(timer, decidedAt: late, now: late), scheduler.endRound(at: late)]
+            #expect(orders == [.leave, .leave])
+            #expect([next - 1, next, next + 5].map { scheduler.overdue(at: $0) } == [nil, next, next])
+        }
+    }
+
+    /// Whatever the clock shows by then.
+    @Test(arguments: [(40, 40), (150, 100)] as [(now: UInt64, alarm: UInt64)])
+    func theAlarmFiresAtOnceForADeferredTimer(clock: (now: UInt64, alarm: UInt64)) {
+        let timer = scheduler.add(onDemand).timer
+        scheduler.beginRound(at: 100)
+        _ = scheduler.reschedule(timer, on: once(at: 100))
+        #expect(scheduler.firstDue() == nil && scheduler.endRound(at: clock.now) == .set(clock.alarm))
+    }
+
+    /// An alarm that repeats by itself would fire between the deadlines, or at deadlines instead of last instants.
+    @Test func theAlarmRepeatsOnlyForWholePeriodsWithNothingBesides() {
+        let timer = scheduler.add(every(300, from: 300)).timer
+        let schedules = [
+            every(300, from: 300), ResolvedSchedule(.afterOneStep, .rate(3, per: 900)),
+            ResolvedSchedule(.at(300), .every(300), .init(jitter: 10)),
+            ResolvedSchedule(.after(300), .every(300), .init(span: 900)), every(300, from: 300),
+        ]
+        let periods = schedules.map { schedule in
+            _ = scheduler.reschedule(timer, on: schedule)
             return scheduler.periodFromNext
         }
-        #expect(periods == [nil, nil, 1_000])
+        #expect(periods == [300, nil, nil, nil, 300])
+        _ = scheduler.fire(timer, at: 100)
+        #expect(scheduler.periodFromNext == nil)
+        #expect(scheduler.end(timer) && scheduler.firing(at: 301) == Firing())
+        // The alarm is still set for the timer that has ended.
+        _ = scheduler.add(every(1_000, from: 1_000), tolerance: 64)
+        let other = scheduler.add(once(at: 1_000)).timer
+        #expect(scheduler.end(other) && scheduler.periodFromNext == nil)
+    }
+
+    // MARK: Finishing
+
+    /// The last tick is that of the late deadlines, or else an extra one; what happened since the running handler was
+    /// called is not in its tick.
+    @Test func aTimerThatIsFinishedHasOneMoreTick() {
+        let (late, early) = (scheduler.add(every(300, from: 300)).timer, scheduler.add(every(300, from: 3_000)).timer)
+        #expect([scheduler.finish(late, at: 951), scheduler.finish(early, at: 951)] == [.leave, .leave])
+        let last = [Ticked(late, 0, 300, latest: 900, missed: 2), Ticked(early, 0, 951, isExtra: true)]
+        #expect(scheduler.firing(at: 2_000) == Firing(ticks: last, completed: [late, early]))
+        let timer = scheduler.add(every(300, from: 2_300)).timer
+        let firing = scheduler.firing(at: 2_310) { scheduler, _ in _ = scheduler.finish(timer, at: 2_320) }
+        #expect(firing == Firing(ticks: [Ticked(timer, 0, 2_300)], alarm: .set(2_310)))
+        let extra = Ticked(timer, 1, 2_320, isExtra: true)
+        #expect(scheduler.firing(at: 2_320) == Firing(ticks: [extra], completed: [timer]))
+        let paused = scheduler.add(once(at: 9), isPaused: true).timer
+        #expect(scheduler.finish(paused, at: 9) == nil, "not while it is paused")
+    }
+
+    /// It was asked for an extra tick before its deadline, and finished afterwards. A timer before it must wait.
+    @Test func theLastTickIsOneAndComesAtOnceAlsoAfterAnExtraOneWasAskedFor() {
+        _ = scheduler.add(every(1_000, from: 1_000))
+        let timer = scheduler.add(once(at: 300), tolerance: 5_000).timer
+        #expect(scheduler.pause(timer) && scheduler.fire(timer, at: 100) == .leave)
+        #expect(scheduler.resume(timer, at: 400) == .set(100) && scheduler.finish(timer, at: 400) == .leave)
+        let last = Firing(ticks: [Ticked(timer, 0, 300)], completed: [timer], alarm: .set(1_000))
+        #expect(scheduler.firing(at: 400) == last)
+    }
+}
+
+/// However many timers there are, no method does more than one batch of work per call.
+final class SchedulerBatchTests {
+    private var scheduler = Scheduler()
+
+    @Test func aThousandPostponedOrClosedTimersAreSkippedInBatches() {
+        addPostponed(500, at: 10, to: 500)
+        #expect(asks(at: 10) == 500 / Scheduler.batch && scheduler.endRound(at: 10) == .set(500))
+        for _ in 0..<500 { _ = scheduler.add(once(at: 10)) }
+        scheduler.close()
+        let newer = scheduler.add(once(at: 500)).timer
+        #expect(asks(at: 500) == 1_000 / Scheduler.batch && newer.stage == .dispatched)
+    }
+
+    /// A batch may find only timers that were postponed. Nothing is due then, and others are left. Timers that came due
+    /// during the former round are not in their way.
+    @Test(arguments: [(1, asks: 1), (64, asks: 0)] as [(UInt64, asks: Int)])
+    func aTimerBehindAHundredPostponedOnesHasItsTurnInTheSameRound(formerRound: UInt64, asks count: Int) {
+        scheduler.beginRound(at: formerRound)
+        let postponed = (0..<100).map { _ in scheduler.add(once(at: 10)).timer }
+        let timer = scheduler.add(once(at: 11)).timer
+        #expect(scheduler.endRound(at: 10) == .set(10))
+        for timer in postponed { #expect(scheduler.reschedule(timer, on: once(at: 1_000)) == .leave) }
+        #expect(asks(at: 64) == count && timer.stage == .dispatched)
+    }
+
+    /// They came due during the former round, as it did, and may wait.
+    @Test func aTimerBehindAHundredTolerantOnesHasItsTurnInTheSameRound() {
+        scheduler.beginRound(at: 64)
+        let timer = scheduler.add(once(at: 11)).timer
+        for _ in 0..<100 { _ = scheduler.add(once(at: 10), tolerance: 1_000) }
+        #expect(scheduler.endRound(at: 64) == .set(64))
+        #expect(asks(at: 64) == 1 && timer.stage == .dispatched)
+    }
+
+    /// An early firing finds a hundred postponed timers. The alarm must not fire for them again.
+    @Test func theEndOfARoundMovesPostponedTimersToTheirPlace() {
+        addPostponed(100, at: 10, to: 500)
+        #expect(asks(at: 5) == 0 && scheduler.endRound(at: 5) == .set(500))
+    }
+
+    @Test func afterABatchOfLateTicksOtherDueTimersGetTheirTurn() {
+        let slow = scheduler.add(every(1, from: 1), burstLimit: 1_000).timer
+        let (other, batch) = (TimerRecord(), UInt64(Scheduler.batch))
+        let first = scheduler.firing(at: 200) { scheduler, ticked in
+            if ticked.due.index == 0 { _ = scheduler.add(other, on: once(at: 2)) }
+        }
+        #expect(first == Firing(ticks: (0...batch).map { Ticked(slow, $0, $0 + 1) }, alarm: .set(200)), "at once")
+        let second = (batch + 1...2 * batch + 1).map { Ticked(slow, $0, $0 + 1) }
+        #expect(scheduler.firing(at: 200).ticks == [Ticked(other, 0, 2)] + second)
+    }
+
+    /// Adds timers that are postponed before their first deadline.
+    private func addPostponed(_ count: Int, at first: UInt64, to deadline: UInt64) {
+        for timer in (0..<count).map({ _ in scheduler.add(once(at: first)).timer }) {
+            #expect(scheduler.reschedule(timer, on: once(at: deadline)) == .leave)
+        }
+    }
+
+    /// How often a round must ask again before it finds a turn, or finds that all turns are over.
+    private func asks(at now: UInt64) -> Int {
+        scheduler.beginRound(at: now)
+        var asks = 0
+        while true {
+            if let timer = scheduler.firstDue() {
+                scheduler.send(timer)
+                return asks
+            }
+            if !scheduler.hasDue { return asks }
+            asks += 1
+        }
+    }
+}
+
+/// After a close, the present timers are ended one by one and do not tick. Newer timers keep ticking.
+final class SchedulerCloseTests {
+    private var scheduler = Scheduler()
+
+    @Test func newerTimersTickBeforeAllClosedTimersAreEnded() {
+        for tolerance in [0, 4, 8] as [UInt64] { _ = scheduler.add(every(10, from: 10), tolerance: tolerance) }
+        scheduler.close()
+        let newer = scheduler.add(every(10, from: 15)).timer
+        #expect(scheduler.firing(at: 30).ticks == [Ticked(newer, 0, 15, latest: 25, missed: 1)] && scheduler.count == 4)
+        while let timer = scheduler.closing, scheduler.end(timer) {}
+        #expect(scheduler.count == 1 && scheduler.firing(at: 35).ticks == [Ticked(newer, 2, 35)])
+    }
+
+    @Test func anAlarmRepeatsForNoClosedTimer() {
+        _ = scheduler.add(every(10, from: 25))
+        scheduler.close()
+        let (newer, order) = scheduler.add(every(10, from: 15))
+        #expect(order == .set(15) && scheduler.periodFromNext == 10)
+        scheduler.alarmGoesOn(every: 10)
+        #expect(scheduler.end(newer) && scheduler.firing(at: 15) == Firing(alarm: .disarm))
+        #expect(scheduler.add(once(at: 50)).alarm == .set(50) && scheduler.periodFromNext == nil)
+    }
+
+    /// After a close there is no alarm to set. An order for it would be lost, and the next alarm would stay unset.
+    @Test(arguments: [false, true])
+    func aHopOfAClosedTimerDoesNotTickAndGivesNoOrder(isInItsHandler: Bool) {
+        let timer = scheduler.add(every(10, from: 10), burstLimit: 9).timer
+        #expect(scheduler.take(at: 40) == timer)
+        if isInItsHandler { #expect(scheduler.begin(timer, at: 40) == Expiration(index: 0, deadline: 10)) }
+        scheduler.close()
+        if isInItsHandler { #expect(scheduler.putBack(timer, decidedAt: 40, byHop: true, now: 40) == .leave) }
+        if timer.isInDelivery {
+            #expect(scheduler.begin(timer, at: 40) == nil)
+            #expect(scheduler.putBack(timer, decidedAt: 40, now: 40) == .leave)
+        }
+        #expect(scheduler.endRound(at: 40) == .leave && scheduler.add(once(at: 60)).alarm == .set(60))
+    }
+
+    @Test func aRequestToAClosedTimerGivesNoOrder() {
+        let timers = (0..<3).map { scheduler.add(once(at: 10 + 10 * UInt64($0))).timer }
+        _ = scheduler.pause(timers[2])
+        scheduler.close()
+        let orders = [
+            scheduler.fire(timers[0], at: 5), scheduler.reschedule(timers[1], on: once(at: 6)),
+            scheduler.resume(timers[2]),
+        ]
+        #expect(orders == [.leave, .leave, .leave] && scheduler.add(once(at: 90)).alarm != .leave)
+    }
+
+    @Test func aCloseEndsTheRound() {
+        let (old, newer) = ((0..<2).map { _ in scheduler.add(once(at: 10)).timer }, TimerRecord())
+        let firing = scheduler.firing(at: 10) { scheduler, _ in
+            scheduler.close()
+            #expect(scheduler.round == nil)
+            _ = scheduler.add(newer, on: once(at: 10))
+        }
+        #expect(firing.ticks.map(\.timer) == [old[0]])
+        #expect(scheduler.firing(at: 11).ticks.map(\.timer) == [newer] && scheduler.closing == old[1])
     }
 }

@@ -105,44 +105,66 @@ struct ReaperDutyTests {
     }
 }
 
+private let second: UInt64 = 1_000_000_000
+
+/// A check of an alarm by its watchdog.
+private struct Check {
+    private var watchdog = AlarmWatchdog()
+    /// From 0.
+    private(set) var number: UInt64 = 0
+    private var now: UInt64 = 0
+    private(set) var finding = AlarmWatchdog.Finding.onTime
+
+    var isSilent: Bool { if case .late(_, isSilent: true, _) = finding { true } else { false } }
+    var limps: Bool { if case .late(_, _, limps: true) = finding { true } else { false } }
+
+    mutating func hasFailed(heldUpBy holdUp: HoldUp?, limps: Bool = false) -> Bool {
+        watchdog.hasFailed(heldUpBy: holdUp, limps: limps, at: now)
+    }
+
+    /// The numbers of the checks that find something. `overdue` is the instant for which the alarm is overdue at each,
+    /// and `length` the time between two in nanoseconds; in between, the process may stop once.
+    static func all(
+        _ count: UInt64 = 200,
+        every length: UInt64 = second,
+        stopsAt stop: UInt64 = .max,
+        overdue: (UInt64) -> UInt64? = { _ in 7 },
+        where isFound: (inout Check) -> Bool
+    ) -> [UInt64] {
+        var check = Check()
+        return (0..<count)
+            .filter { number in
+                (check.number, check.now) = (number, 40 * second + number * length + (number < stop ? 0 : 600 * second))
+                check.finding = check.watchdog.finding(overdue: overdue(number), at: check.now)
+                return isFound(&check)
+            }
+    }
+}
+
 /// The difference between a silent alarm and a late one.
 struct AlarmWatchdogTests {
-    private static let second: UInt64 = 1_000_000_000
-
-    @Test func anAlarmIsSilentAtTheSixthCheckAndAfterFourAndAHalfSeconds() {
-        let lengths = [Self.second, Self.second - 100_000_000, Self.second / 10, 1_000, 60 * Self.second]
-        let silent = lengths.map { length in
-            var watchdog = AlarmWatchdog()
-            return (1...100)
-                .first { check in
-                    let now = 40 * Self.second + UInt64(check) * length
-                    return watchdog.finding(overdue: 7, at: now) == .late(7, isSilent: true)
-                }
-        }
-        #expect(silent == [6, 6, 46, nil, 6])
+    @Test(
+        arguments: [
+            (second, 5), (second * 9 / 10, 5), (second / 10, 45), (1_000, nil), (60 * second, 5),
+        ] as [(UInt64, UInt64?)]
+    )
+    func anAlarmIsSilentAtTheSixthCheckAndAfterFourAndAHalfSeconds(length: UInt64, first: UInt64?) {
+        #expect(Check.all(every: length) { $0.isSilent }.first == first)
     }
 
     /// It fires each time that it is set anew, and is then late for the next instant.
-    @Test(arguments: [(2, 61), (3, 61), (4, nil)])
-    func anAlarmThatFiresOnlyWhenItIsSetAnewLimpsAfterAMinute(every: UInt64, second: UInt64?) {
-        var watchdog = AlarmWatchdog()
-        let first = (0..<200 as Range<UInt64>)
-            .first { check in
-                // Late at one check in `every`, and on time at the others.
-                let overdue = check % every < 2 ? check / every : nil
-                let finding = watchdog.finding(overdue: overdue, at: check * Self.second)
-                return if case .late(_, _, limps: true) = finding { true } else { false }
-            }
-        #expect(first == second)
+    @Test(arguments: [(2, 61), (3, 61), (4, nil)] as [(UInt64, UInt64?)])
+    func anAlarmThatFiresOnlyWhenItIsSetAnewLimpsAfterAMinute(every: UInt64, first: UInt64?) {
+        // Late at one check in `every`, and on time at the others.
+        let limps = Check.all(overdue: { $0 % every < 2 ? $0 / every : nil }, where: { $0.limps })
+        #expect(limps.first == first)
     }
 
     @Test func anAlarmIsLateAtTheSecondCheckForTheSameInstant() {
-        var watchdog = AlarmWatchdog()
-        let late = AlarmWatchdog.Finding.late(9)
         let instants: [UInt64?] = [nil, 7, 9, 9, 9, nil, 9, 9]
-        let findings = instants.enumerated()
-            .map { second, instant in watchdog.finding(overdue: instant, at: UInt64(second) * Self.second) }
-        #expect(findings == [.onTime, .onTime, .onTime, late, late, .onTime, .onTime, late])
+        let late = Check.all(8, overdue: { instants[Int($0)] }, where: { $0.finding == .late(9) })
+        let onTime = Check.all(8, overdue: { instants[Int($0)] }, where: { $0.finding == .onTime })
+        #expect(late == [3, 4, 7] && onTime == [0, 1, 2, 5, 6])
     }
 
     @Test func aThreadThatRunsInVainIsToldFromOneThatGetsNoProcessor() {
@@ -155,14 +177,8 @@ struct AlarmWatchdogTests {
     }
 
     @Test func anAlarmThatFiresMeanwhileIsNotSilent() {
-        var watchdog = AlarmWatchdog()
-        let silent = (0..<100 as Range<UInt64>)
-            .filter { check in
-                // Another instant each five checks, and later no instant now and then.
-                let overdue: UInt64? = check < 50 ? check / 5 : check % 6 == 0 ? nil : 99
-                let finding = watchdog.finding(overdue: overdue, at: check * Self.second)
-                return if case .late(_, isSilent: true, _) = finding { true } else { false }
-            }
+        // Another instant each five checks, and later no instant now and then.
+        let silent = Check.all(100, overdue: { $0 < 50 ? $0 / 5 : $0 % 6 == 0 ? nil : 99 }, where: { $0.isSilent })
         #expect(silent == [])
     }
 }
@@ -171,17 +187,9 @@ struct AlarmWatchdogTests {
 
 /// What an alarm's silence means, by what holds its thread up.
 struct SilenceTests {
-    private static let second: UInt64 = 1_000_000_000
-
     /// The second at which an alarm has failed that stays overdue for the same instant, with a check each second.
-    private func failure(until last: UInt64 = 1_000, _ holdUp: (UInt64) -> HoldUp?) -> UInt64? {
-        var watchdog = AlarmWatchdog()
-        return (0..<last)
-            .first { second in
-                let now = (40 + second) * Self.second
-                guard case .late(_, isSilent: true, _) = watchdog.finding(overdue: 7, at: now) else { return false }
-                return watchdog.hasFailed(heldUpBy: holdUp(second), at: now)
-            }
+    private func failure(_ holdUp: (UInt64) -> HoldUp?) -> UInt64? {
+        Check.all(1_000) { $0.isSilent && $0.hasFailed(heldUpBy: holdUp($0.number)) }.first
     }
 
     private static let cases: [(HoldUp?, UInt64?)] = [
@@ -209,56 +217,38 @@ struct SilenceTests {
 
     /// The process may have been stopped in between.
     @Test func theMinuteHasSixtyChecks() {
-        var watchdog = AlarmWatchdog()
-        let first = (0..<100 as Range<UInt64>)
-            .first { check in
-                let now = (check < 10 ? check : check + 600) * Self.second
-                guard case .late(_, isSilent: true, _) = watchdog.finding(overdue: 7, at: now) else { return false }
-                return watchdog.hasFailed(heldUpBy: .unknown, at: now)
-            }
-        #expect(first == 60)
-        #expect(failure(until: 60) { _ in .unknown } == nil)
+        let failures = Check.all(stopsAt: 10) { $0.isSilent && $0.hasFailed(heldUpBy: .unknown) }
+        #expect(failures.first == 60)
     }
 
     /// What was found for an earlier instant says nothing of this one.
     @Test func anotherInstantBeginsAnew() {
-        var watchdog = AlarmWatchdog()
-        let failures = (0..<120 as Range<UInt64>)
-            .filter { second in
-                let (instant, now) = (second / 59, second * Self.second)
-                guard case .late(_, isSilent: true, _) = watchdog.finding(overdue: instant, at: now) else {
-                    return false
-                }
-                // The worker was asked about once for each instant.
-                let isAsked = second % 59 == 7
-                return watchdog.hasFailed(heldUpBy: isAsked ? .workers(ran: ["8": second]) : .unknown, at: now)
-            }
+        // The worker was asked about once for each instant.
+        func holdUp(_ check: UInt64) -> HoldUp { check % 59 == 7 ? .workers(ran: ["8": check]) : .unknown }
+        let failures = Check.all(
+            120,
+            overdue: { $0 / 59 },
+            where: { $0.isSilent && $0.hasFailed(heldUpBy: holdUp($0.number)) }
+        )
         #expect(failures == [])
     }
 
     /// It has taken its minute.
     @Test func anAlarmThatLimpsHasFailedUnlessSomethingHoldsItUp() {
         let holdUps: [HoldUp?] = [nil, .unknown, .debugger, .kernel, .workers(ran: ["8": 1])]
-        let failed = holdUps.map { holdUp in
-            var watchdog = AlarmWatchdog()
-            return watchdog.hasFailed(heldUpBy: holdUp, limps: true, at: 0)
-        }
+        let failed = holdUps.map { holdUp in Check.all(1) { $0.hasFailed(heldUpBy: holdUp, limps: true) } == [0] }
         #expect(failed == [true, true, false, false, false])
     }
 
     /// Each time that it is set anew it fires, so that each finding is for another instant.
     @Test(arguments: [(true, 63), (false, nil)] as [(Bool, UInt64?)])
-    func aWorkerThatRunsAllTheTimeDoesNotHoldUpAnAlarmThatLimps(runs: Bool, second: UInt64?) {
-        var watchdog = AlarmWatchdog()
-        let first = (0..<200 as Range<UInt64>)
-            .first { check in
-                let now = check * Self.second
-                guard case .late(_, _, limps: true) = watchdog.finding(overdue: check / 2, at: now) else {
-                    return false
-                }
-                return watchdog.hasFailed(heldUpBy: .workers(ran: ["8": runs ? check : 0]), limps: true, at: now)
-            }
-        #expect(first == second)
+    func aWorkerThatRunsAllTheTimeDoesNotHoldUpAnAlarmThatLimps(runs: Bool, first: UInt64?) {
+        func worker(_ check: UInt64) -> HoldUp { .workers(ran: ["8": runs ? check : 0]) }
+        let failures = Check.all(
+            overdue: { $0 / 2 },
+            where: { $0.limps && $0.hasFailed(heldUpBy: worker($0.number), limps: true) }
+        )
+        #expect(failures.first == first)
     }
 }
 

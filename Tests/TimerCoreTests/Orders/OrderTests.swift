@@ -6,7 +6,7 @@ import TimerKernel
 
 /// Every order of the steps of a small world, whose engine is the real one.
 ///
-/// The ordinary bound takes some two seconds in a debug build. The large one, with `PRECISE_TIMER_THOROUGH=1`, is for a
+/// The ordinary bound takes a few seconds in a debug build. The large one, with `PRECISE_TIMER_THOROUGH=1`, is for a
 /// release build.
 @Suite(.timeLimit(.minutes(60))) struct SmallWorldTests {
     private static let isLong = Effort.isThorough
@@ -125,6 +125,15 @@ extension Plan: CustomTestStringConvertible {
             plan("handlers that call", [every, single], [.cancel, .reschedule, .fire], time: (1, 2)) {
                 $0.handlersCall = true
             },
+            plan(
+                "a timer that finishes",
+                [catchingUp],
+                [.finish, .fire, .pause, .resume],
+                calls: (2, 3),
+                time: (2, 4)
+            ),
+            plan("a hop that finishes", [hop], [.finish, .fire], calls: (2, 3), time: (1, 3)),
+            plan("a fixed delay that finishes", [fixedDelay], [.finish, .fire], calls: (2, 3), time: (3, 4)),
             plan("released targets", [inline, single], [.releaseTarget, .fire, .reschedule]),
             plan("a hop meets calls", [single], [.reschedule, .fire, .shutDown], calls: (2, 2), time: (3, 3)),
             plan("a task that takes ticks", [consumed], [.cancel, .reschedule, .fire, .shutDown], time: (1, 2)),

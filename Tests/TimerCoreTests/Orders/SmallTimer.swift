@@ -47,6 +47,8 @@ final class SmallTimer {
     var isClosed = false
     /// The instant of an extra tick that was asked for.
     private var extra: UInt64?
+    /// When it was finished: one more tick stands for the deadlines by then, or is an extra one.
+    private var finishedAt: UInt64?
     /// How many late deadlines have had ticks one after the other.
     private var burst = 0
     /// The next deadline of the grid, and its number; nil if no deadline comes, or not yet.
@@ -86,6 +88,12 @@ final class SmallTimer {
 
     func fire(at now: UInt64) { extra = min(extra ?? now, now) }
 
+    func finish(at now: UInt64) {
+        fire(at: now)
+        finishedAt = now
+        if next.map({ $0 > now }) ?? true { (next, ticksLeft) = (nil, 0) }
+    }
+
     func pause() {
         isFrozen = true
         if !record.isInDelivery { burst = 0 }
@@ -103,17 +111,20 @@ final class SmallTimer {
     func expect(_ tick: Expiration, decidedAt instant: UInt64) -> String? {
         if record.hasEnded || isClosed { return "timer \(name) ticks after its end" }
         if isFrozen { return "timer \(name) ticks while it is paused" }
-        if tick.deadline > instant { return "timer \(name) ticks early" }
+        if tick.deadline > max(instant, finishedAt ?? 0) { return "timer \(name) ticks early" }
         if tick.index != index { return "timer \(name) has tick \(tick.index) instead of \(index)" }
-        if tick.deadline != due { return "timer \(name) has a tick for \(tick.deadline), which is not its deadline" }
+        if tick.deadline != (finishedAt == nil ? due : next ?? due) {
+            return "timer \(name) has a tick for \(tick.deadline), which is not its deadline"
+        }
         guard let deadline = next, tick.deadline == deadline else {
             extra = nil
             return tick.missed == 0 ? nil : "an extra tick of timer \(name) has missed deadlines"
         }
         burst += 1
-        let missed = missedDeadlines(after: deadline, at: instant)
+        let missed = missedDeadlines(after: deadline, at: finishedAt ?? instant)
         index += 1 + missed
         if ticksLeft != .max { ticksLeft -= 1 }
+        if finishedAt != nil { (extra, ticksLeft) = (nil, 0) }
         let isLast = plan.period == 0 || plan.isFixedDelay || ticksLeft == 0
         let isAnew = missed > 0 && plan.restartsLate
         next = isLast ? nil : isAnew ? instant + plan.period : deadline + (1 + missed) * plan.period
@@ -121,7 +132,7 @@ final class SmallTimer {
     }
 
     private func missedDeadlines(after deadline: UInt64, at instant: UInt64) -> UInt64 {
-        if plan.period == 0 || plan.isFixedDelay || burst < plan.burstLimit { return 0 }
+        if plan.period == 0 || plan.isFixedDelay || burst < plan.burstLimit && finishedAt == nil { return 0 }
         var missed: UInt64 = 0
         while deadline + (missed + 1) * plan.period <= instant { missed += 1 }
         return missed
@@ -141,7 +152,9 @@ final class SmallTimer {
     /// A delivery ends whose tick was decided on as of an instant.
     func finish(decidedAt instant: UInt64, now: UInt64) {
         if plan.isFixedDelay, next == nil, ticksLeft > 0, index > 0 { next = now + plan.period }
-        let catchesUp = burst < plan.burstLimit && !isFrozen && !record.hasEnded && next.map { $0 <= instant } ?? false
+        let catchesUp =
+            burst < plan.burstLimit && finishedAt == nil && !isFrozen && !record.hasEnded
+            && next.map { $0 <= instant } ?? false
         if !catchesUp { burst = 0 }
     }
 
@@ -168,7 +181,7 @@ final class SmallTimer {
 
     /// Everything that its next steps depend on, and the promises about them.
     func combine(into hasher: inout Hasher) {
-        for number in [next, extra, index, ticksLeft] { hasher.combine(number) }
+        for number in [next, extra, index, ticksLeft, finishedAt] { hasher.combine(number) }
         for number in [endedBy, burst, finals] { hasher.combine(number) }
         for fact in [isAdded, isFrozen, isClosed, target == nil, isInHandler, isOver] { hasher.combine(fact) }
         hasher.combine(record.user.runner)

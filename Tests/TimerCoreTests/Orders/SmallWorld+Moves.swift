@@ -188,6 +188,7 @@ extension SmallWorld {
             let schedule = timer.plan.schedule(after: first)
             if request({ $0.reschedule(record, schedule, at: $1) }) { timer.schedule(at: now + first) }
         case .fire: if request({ $0.fire(record, at: $1) }) { timer.fire(at: now) }
+        case .finish: if request({ $0.finish(record, at: $1) }) { timer.finish(at: now) }
         case .releaseTarget: timer.releaseTarget()
         case .shutDown: close(epoch: nil, .serviceShutDown, by: thread)
         }

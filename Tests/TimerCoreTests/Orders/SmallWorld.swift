@@ -48,7 +48,7 @@ struct Plan: Sendable {
 /// A call of the library.
 struct Call: Hashable, Sendable {
     enum Kind: Hashable, Sendable, CaseIterable {
-        case schedule, cancel, cancelAndWait, pause, resume, reschedule, postpone, fire, releaseTarget, shutDown
+        case schedule, cancel, cancelAndWait, pause, resume, reschedule, postpone, fire, finish, releaseTarget, shutDown
     }
 
     let kind: Kind
@@ -149,7 +149,7 @@ final class SmallWorld: World {
         case .schedule: !timer.isAdded && !threads.contains { $0.contains(.register(timer.number)) }
         case .cancelAndWait: timer.isAdded && (timer.goesOn || timer.record.user.runner != .nobody)
         case .resume: timer.goesOn && timer.record.timing.isPaused
-        case .pause: timer.goesOn && !timer.record.timing.isPaused
+        case .pause, .finish: timer.goesOn && timer.record.takesOrders && !timer.record.timing.isPaused
         case .releaseTarget: timer.goesOn && timer.record.user.target != nil
         default: timer.goesOn
         }
