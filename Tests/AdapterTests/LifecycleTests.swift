@@ -82,11 +82,10 @@ final class LifecycleTests: Sendable {
         #expect([timer.state, remaining.state] == [.ended(.cancelled), .scheduled])
     }
 
-    @Test(arguments: [nil, Duration.seconds(3_600)])
-    func theEndOfABagWaitsForItsHandlers(limit: Duration?) async throws {
+    @Test func theEndOfABagWaitsForItsHandlers() async throws {
         try stay().store(in: bag)
         await isInside.pass()
-        let task = Task { try await run(TimerShutdown(of: bag, within: limit)) }
+        let task = Task { try await run(TimerShutdown(of: bag)) }
         task.cancel()
         #expect(await soon { service.activeTimers.isEmpty })
         // Long enough for a call that does not wait.
@@ -102,21 +101,41 @@ final class LifecycleTests: Sendable {
         try await task.value
     }
 
-    @Test func aShutdownWithALastTickLeavesNothingBehind() async throws {
-        let hour = Duration.seconds(3_600)
-        for _ in 0..<2 { try tick(every: hour).store(in: bag) }
-        let one = try tick(every: hour)
-        let shutdowns = [TimerShutdown(of: bag, lastTick: true), TimerShutdown(of: one, lastTick: true)]
-        for shutdown in shutdowns { try await cancel(shutdown) }
-        #expect(log.ticks.map(\.isExtra) == [true, true, true] && one.hasEnded)
+    enum Form: CaseIterable {
+        case service, bag, holder
+
+        var facts: [String: String] {
+            let limit = ["within": "waiting 20 ms for the end of timer \"stuck\""]
+            return self == .service ? limit : limit.merging(["lastTick": "[true]"]) { $1 }
+        }
+
+        var row: FormRow {
+            let type = ["service: TimerService", "bag: TimerBag", "holder: some"][
+                Self.allCases.firstIndex(of: self) ?? 0
+            ]
+            return FormRow("TimerShutdown.init(of:\(self == .service ? "" : "lastTick:")within:)", type, facts: facts)
+        }
+
+        fileprivate func shutdown(_ service: TimerService, _ timer: PreciseTimer) throws -> TimerShutdown {
+            let (bag, limit) = (TimerBag(), Duration.milliseconds(20))
+            switch self {
+            case .service: return try TimerShutdown(of: service, within: limit)
+            case .holder: return TimerShutdown(of: timer, lastTick: true, within: limit)
+            case .bag:
+                timer.store(in: bag)
+                return TimerShutdown(of: bag, lastTick: true, within: limit)
+            }
+        }
     }
 
-    @Test func aHandlerThatNeverReturnsIsNamedAfterTheLimit() async throws {
-        _ = try await hang()
-        let error = await #expect(throws: TimerError.self) {
-            try await cancel(TimerShutdown(of: service, within: .milliseconds(20)))
-        }
-        #expect(error?.attempted.hasPrefix("waiting 20 ms for the end of timer \"stuck\" (") == true)
+    @Test(arguments: Form.allCases) func eachFormHeedsItsOptions(form: Form) async throws {
+        let timer = try tick(every: .seconds(3_600))
+        if form != .service { try await cancel(form.shutdown(service, timer)) }
+        let stuck = try await hang()
+        let error = await #expect(throws: TimerError.self) { try await cancel(form.shutdown(service, stuck)) }
+        let named = (error?.attempted ?? "").prefix { $0 != "(" }.dropLast()
+        let facts = ["within": "\(named)", "lastTick": "\(log.ticks.map(\.isExtra))"]
+        #expect(facts.filter { form.facts[$0.key] != nil } == form.facts && timer.hasEnded)
     }
 
     /// A timer whose handler awaits for ever.

@@ -120,14 +120,54 @@ import Testing
         withExtendedLifetime((services, logs)) {}
     }
 
-    @Test(arguments: [nil, "b"]) func aLoggersOwnServiceStaysBesideThatOfTheTimers(given: String?) throws {
-        var logger = Logger(label: "own") { [handler] _ in handler }
+    /// Two logs of one service share its name, until the last of them has ended.
+    @Test(arguments: [[0, 1], [1, 0]]) func aSharedNameIsFreeWhenTheLastOfItsLogsHasEnded(order: [Int]) throws {
+        let logger = Logger(label: "shared \(order)") { [handler] _ in handler }
+        func log(_ service: TimerService) throws -> TimerLog {
+            try TimerLog(of: service, to: logger, on: virtual.service)
+        }
+        func nameOfAnother() throws -> Logger.MetadataValue? {
+            let log = try log(VirtualTime().service)
+            log.report()
+            return handler.entries.last?.metadata["service"]
+        }
+        let shared = VirtualTime().service
+        var logs: [TimerLog?] = [try log(shared), try log(shared)]
+        var names = [try nameOfAnother()]
+        for place in order {
+            logs[place] = nil
+            names.append(try nameOfAnother())
+        }
+        #expect(names == ["VirtualAlarm-2", "VirtualAlarm-2", "VirtualAlarm"])
+    }
+
+    private static let facts = ["service": "b", "at": "debug", "every on": "1 line"]
+
+    @Test func theFormHeedsItsOptions() async throws {
+        var logger = logger
+        logger.logLevel = .trace
         logger[metadataKey: "service"] = "a"
-        let log = try TimerLog(of: virtual.service, to: logger, service: given, on: virtual.service)
-        log.report()
-        let named = handler.entries.map { [$0.metadata["service"], $0.metadata["timer_service"]] }
-        #expect(named == [["a", .string(given ?? "VirtualAlarm")]])
-        withExtendedLifetime(log) {}
+        let (reporting, period) = (VirtualTime(), Duration.seconds(7))
+        let (service, due) = (virtual.service, reporting.now.advanced(by: period))
+        kept.value = try TimerLog(
+            of: service,
+            to: logger,
+            service: "b",
+            at: .debug,
+            every: period,
+            on: reporting.service
+        )
+        #expect(reporting.service.pendingWork(by: due) == .handler, "it is not written on the service's thread")
+        await reporting.advance(by: period)
+        let (count, entry) = (handler.entries.count, try #require(handler.entries.first))
+        #expect(entry.metadata["service"] == "a", "a logger's own service stays beside that of the timers")
+        let named = entry.metadata["timer_service"].map { "\($0)" }
+        #expect(["service": named, "at": "\(entry.level)", "every on": "\(count) line"] == Self.facts)
+        kept.value = nil
+        await reporting.advance(by: period)
+        #expect(reporting.pendingCount == 0, "the lines end with the object")
+        let rows = [FormRow("TimerLog.init(of:to:service:at:every:on:)", facts: Self.facts)]
+        #expect(try flaws(of: rows, in: "PreciseTimerLogging") == [])
     }
 
     #if DEBUG
@@ -185,21 +225,6 @@ import Testing
         // A value is the user's, as it is.
         let values = ["label", "period_ns", "longest_ns"].map { warning.metadata[$0] }
         #expect(values == ["a\nb", "1000000000", "2000000000"])
-    }
-
-    @Test func linesComeByThemselvesAndEndWithTheObject() async throws {
-        try log(every: .seconds(10))
-        let due = virtual.now.advanced(by: .seconds(10))
-        #expect(virtual.service.pendingWork(by: due) == .handler, "it is not written on the service's thread")
-        try tickEverySecond()
-        await virtual.advance(by: .seconds(10))
-        #expect(handler.entries.count == 1)
-        kept.value = nil
-        let count = handler.entries.count
-        let ticks = handler.entries.map { entry -> Int in entry.metadata["ticks"].flatMap { Int("\($0)") } ?? 0 }
-        #expect(ticks.reduce(0, +) == 11)
-        await virtual.advance(by: .seconds(10))
-        #expect(virtual.pendingCount == 1 && handler.entries.count == count)
     }
 
     @Test func ticksAndErrorsHaveMetadata() {

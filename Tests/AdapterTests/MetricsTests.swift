@@ -116,16 +116,38 @@ import Testing
         #expect(try backend.expectGauge("timers.active", [("service", "test")]).lastValue == 2)
     }
 
-    @Test func reportsComeByThemselvesAndEndWithTheObject() async throws {
-        try metrics(every: .seconds(10))
-        let due = virtual.now.advanced(by: .seconds(10))
-        #expect(virtual.service.pendingWork(by: due) == .handler, "it is not made on the service's thread")
+    private static let facts = ["name service factory": "its own", "every on": "true", "recordsNaN": "true"]
+
+    @Test func theFormHeedsItsOptions() async throws {
+        let (reporting, period) = (VirtualTime(), Duration.seconds(7))
+        kept.value = try TimerMetrics(
+            of: virtual.service,
+            name: "cache",
+            service: "its own",
+            every: period,
+            recordsNaN: true,
+            factory: backend,
+            on: reporting.service
+        )
+        let due = reporting.now.advanced(by: period)
+        let isDue = reporting.nextDeadline == due && reporting.service.pendingWork(by: due) == .handler
         try tickEverySecond()
-        await virtual.advance(by: .seconds(10))
-        #expect(try counters()[0] >= 9)
+        virtual.advanceWithoutSettling(by: .seconds(3))
+        await reporting.advance(by: period)
+        let ticks = try backend.expectCounter("cache.ticks", [("service", "its own")])
+        let dimensions = [("service", "its own"), ("percentile", "50")]
+        let gauge = try backend.expectGauge("cache.handler_seconds", dimensions)
+        #expect(ticks.totalValue == 3 && gauge.values.count == 2)
+        let facts = [
+            "name service factory": ticks.dimensions.map(\.1).joined(), "every on": "\(isDue)",
+            "recordsNaN": "\(gauge.values.first?.isNaN ?? false)",
+        ]
+        #expect(facts == Self.facts)
         kept.value = nil
-        await virtual.advance(by: .seconds(10))
-        #expect(virtual.pendingCount == 1)
+        await reporting.advance(by: period)
+        #expect(reporting.pendingCount == 0, "the reports end with the object")
+        let rows = [FormRow("TimerMetrics.init(of:name:service:every:recordsNaN:factory:on:)", facts: Self.facts)]
+        #expect(try flaws(of: rows, in: "PreciseTimerMetrics") == [])
     }
 
     /// How many gauges the backend has. With percentiles they are seven, and one without.

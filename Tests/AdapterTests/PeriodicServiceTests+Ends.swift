@@ -116,15 +116,6 @@ extension PeriodicServiceTests {
         #expect(service.counts.runs == 2)
     }
 
-    @Test func anEndOfTheScheduleEndsTheService() async throws {
-        let service = periodic(.every(.seconds(10), count: 2)) { [self] in note($0) }
-        let task = Task { try await service.run() }
-        #expect(await soon { virtual.pendingCount == 1 })
-        await advance(service, toRun: 2)
-        try await task.value
-        #expect(starts.all == [10, 20])
-    }
-
     @Test func aBadScheduleIsRefusedBeforeTheFirstRun() async {
         let service = periodic(.every(.zero), firstRun: .atStart) { [self] in note($0) }
         let error = await #expect(throws: TimerError.self) { try await service.run() }

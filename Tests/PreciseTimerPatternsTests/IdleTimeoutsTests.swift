@@ -27,58 +27,57 @@ struct IdleTimeoutsTests {
         return timeouts
     }
 
-    @Test func eachKeyPassesOnceAtItsTimeAndIsForgotten() {
-        let timeouts = timeouts()
-        let areSet = [("one", 1), ("three", 3), ("two", 2), ("now", 0)]
-            .map { timeouts.refresh($0, after: .seconds($1)) }
-        #expect(areSet == [true, true, true, true])
-        #expect(expired.all.isEmpty, "nothing is delivered inside a call")
-        virtual.advance(by: .zero)
-        #expect(expired.all == ["now at 0"])
-        #expect(timeouts.count == 3 && timeouts.contains("one"))
-        virtual.advance(by: .seconds(1))
-        #expect(timeouts.count == 2 && !timeouts.contains("one"))
-        virtual.advance(by: .seconds(3_600))
-        #expect(expired.all == ["now at 0", "one at 1", "two at 2", "three at 3"])
-        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
+    /// A key that reports its release.
+    private struct Tracked: Hashable {
+        let name: Int
+        let thing: Thing
+
+        static func == (left: Tracked, right: Tracked) -> Bool { left.name == right.name }
+        func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
 
-    @Test func aRefreshPostponesOrHastens() {
-        let timeouts = timeouts()
-        for _ in 1...100 {
-            timeouts.refresh("busy", after: .seconds(30))
-            virtual.advance(by: .seconds(29))
+    /// A key's `deinit` may use the object, so no key is released under its lock.
+    @Test(arguments: 0..<Effort.of(40, thorough: 2_000))
+    func keysPassAndAreKeptAsATableOfTheirDeadlinesSays(seed: Int) {
+        let (box, expired, alive) = (Box<IdleTimeouts<Tracked>>(), Notes<String>(), Count())
+        let timeouts = IdleTimeouts<Tracked>(on: virtual.service, target: expired) { [virtual] expired, key in
+            expired.append("\(key.name) at \(virtual.now)")
         }
-        #expect(expired.all.isEmpty)
-        #expect(virtual.pendingCount == 1, "one timer for each key")
-        timeouts.refresh("busy", after: .seconds(2))
-        virtual.advance(by: .seconds(30))
-        #expect(expired.all == ["busy at 2902"])
-    }
-
-    @Test func aCancelledKeyDoesNotPass() {
-        let timeouts = timeouts(keys: ["one", "two", "three"])
-        #expect(["two", "two", "four"].map(timeouts.cancel) == [true, false, false])
-        virtual.advance(by: .seconds(1))
-        #expect(expired.all == ["one at 1", "three at 1"])
-        #expect(!timeouts.cancel("one"), "it has passed")
-        timeouts.refresh("one", after: .seconds(1))
-        timeouts.cancelAll()
-        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
-        timeouts.refresh("five", after: .seconds(1))
-        virtual.advance(by: .seconds(1))
-        #expect(expired.all.last == "five at 2", "it goes on after that")
+        box.value = timeouts
+        let key = { (name: Int) in
+            alive.add(1)
+            return Tracked(name: name, thing: Thing { alive.add(-1 + 0 * (box.value?.count ?? 0)) })
+        }
+        var (random, deadlines, passed) = (SeededGenerator(seed: UInt64(seed)), [Int: TimerInstant](), [String]())
+        for _ in 0..<60 {
+            let (name, seconds) = (Int.random(in: 0..<4, using: &random), Int.random(in: -1...3, using: &random))
+            switch Int.random(in: 0..<16, using: &random) {
+            case 0:
+                timeouts.cancelAll()
+                deadlines = [:]
+            case 1...3: #expect(timeouts.cancel(key(name)) == (deadlines.removeValue(forKey: name) != nil))
+            case 4...7:
+                virtual.advance(by: .seconds(max(0, seconds)))
+                let due = deadlines.filter { $0.value <= virtual.now }
+                passed += due.map { "\($0.key) at \($0.value)" }
+                for name in due.keys { deadlines[name] = nil }
+            default:
+                #expect(timeouts.refresh(key(name), after: .seconds(seconds)) == (seconds >= 0))
+                if seconds >= 0 { deadlines[name] = virtual.now.advanced(by: .seconds(seconds)) }
+            }
+            #expect(expired.all.sorted() == passed.sorted())
+            #expect((0..<4).filter { timeouts.contains(key($0)) } == deadlines.keys.sorted())
+            // Nothing is kept of a key that has passed or was cancelled.
+            let kept = [timeouts.count, timeouts.timers.count, virtual.pendingCount, alive.value]
+            #expect(kept.allSatisfy { $0 == deadlines.count }, "\(kept) for \(deadlines.count) keys")
+        }
+        box.value = nil
     }
 
     // MARK: Refusals and ends
 
-    @Test func aNegativeTimeLeavesATimeoutAsItWas() {
-        let timeouts = timeouts(keys: ["one"])
-        #expect(["one", "two"].map { timeouts.refresh($0, after: .seconds(-1)) } == [false, false])
-        #expect([timeouts.count, virtual.pendingCount] == [1, 1], "no key was added")
-        virtual.advance(by: .seconds(1))
-        #expect(expired.all == ["one at 1"])
-        #expect(!self.timeouts(tolerance: .seconds(-1)).refresh("one", after: .seconds(1)))
+    @Test func aNegativeToleranceIsRefused() {
+        #expect(!timeouts(tolerance: .seconds(-1)).refresh("one", after: .seconds(1)))
     }
 
     @Test func aServiceThatWasShutDownRefusesAndKeepsNoKey() {
@@ -179,34 +178,6 @@ struct IdleTimeoutsTests {
         alarm.move(by: .seconds(5))
         alarm.fire()
         #expect(expired.all == ["one"])
-    }
-
-    /// A key that reports its release.
-    private struct Tracked: Hashable {
-        let name: String
-        let thing: Thing
-
-        static func == (left: Tracked, right: Tracked) -> Bool { left.name == right.name }
-        func hash(into hasher: inout Hasher) { hasher.combine(name) }
-    }
-
-    /// A key's `deinit` may use the object, so no key is released under its lock.
-    @Test func keysAreReleasedOutsideTheLock() {
-        let (box, releases) = (Box<IdleTimeouts<Tracked>>(), Count())
-        let key = { (name: String) in
-            Tracked(name: name, thing: Thing { releases.add(1 + 0 * (box.value?.count ?? 0)) })
-        }
-        box.value = IdleTimeouts<Tracked>(on: virtual.service, target: releases) { _, _ in }
-        for name in ["one", "two", "three", "four"] {
-            box.value?.refresh(key(name), after: .seconds(1))
-            box.value?.refresh(key(name), after: .seconds(name == "one" ? 1 : 2))
-        }
-        virtual.advance(by: .seconds(1))
-        box.value?.cancel(key("two"))
-        box.value?.cancelAll()
-        virtual.advance(by: .seconds(1))
-        #expect(releases.value == 4 + 4 + 1)
-        box.value = nil
     }
 
     // MARK: A process that stood still

@@ -13,16 +13,17 @@ struct WithRetryTests {
 
     // MARK: Pauses
 
-    /// The pauses between five attempts that fail, in milliseconds.
+    fileprivate typealias Attempt = @Sendable (Int) async throws -> Void
+
+    /// The pauses of an operation whose attempts fail, in milliseconds.
     private func pauses(
-        _ backoff: PreciseTimer.Backoff,
-        _ jitter: PreciseTimer.Jitter = .none,
-        seed: UInt64 = 0
+        seed: UInt64 = 0,
+        _ call: @escaping @Sendable (TimerService, @escaping Attempt) async throws -> Void
     ) async throws -> [Int] {
         let (virtual, times, isOver) = (VirtualTime(seed: seed), Notes<TimerInstant>(), Gate())
         let retrying = Task {
             defer { isOver.open() }
-            try await withRetry(attempts: 5, backoff: backoff, jitter: jitter, on: virtual.service) { attempt in
+            try await call(virtual.service) { attempt in
                 times.append(virtual.now)
                 throw Broken(attempt: attempt)
             }
@@ -31,24 +32,74 @@ struct WithRetryTests {
             await virtual.settle()
             if let next = virtual.nextDeadline { virtual.advanceWithoutSettling(by: virtual.now.duration(to: next)) }
         }
-        await #expect(throws: Broken(attempt: 5)) { try await retrying.value }
+        await #expect(throws: Broken(attempt: times.all.count)) { try await retrying.value }
         return zip(times.all, times.all.dropFirst()).map { Int($0.duration(to: $1) / .milliseconds(1)) }
     }
 
-    @Test func pausesGrowUpToALimit() async throws {
-        let doubling = PreciseTimer.Backoff.exponential(from: .milliseconds(100), upTo: .milliseconds(350))
-        #expect(try await pauses(doubling) == [100, 200, 350, 350])
-        #expect(try await pauses(.constant(.milliseconds(30))) == [30, 30, 30, 30])
+    enum Form: CaseIterable {
+        case numbered, plain, choosingNumbered, choosing
+
+        var chooses: Bool { self == .choosingNumbered || self == .choosing }
+
+        /// Of a pause with jitter, only its limits are certain.
+        var facts: [String: String] {
+            chooses
+                ? ["longestPause jitter on": "1500..<3000, 1500..<3000, 1500..<3000"]
+                : ["backoff jitter on retryIf": "1000, 2000, 3000"]
+        }
+
+        var row: FormRow {
+            let options = chooses ? "backoff:longestPause:jitter:on" : "backoff:jitter:on:retryIf"
+            let operation = self == .numbered || self == .choosingNumbered ? "(Int) async" : "() async"
+            return FormRow("withRetry(attempts:\(options):operation:)", operation, facts: facts)
+        }
+
+        /// Has five attempts at most, and does not repeat the fourth one.
+        @Sendable fileprivate func call(on service: TimerService, attempt: @escaping Attempt) async throws {
+            let (number, longest) = (Count(), Duration.seconds(3))
+            let next = { @Sendable in try await attempt(number.add(1)) }
+            let backoff = PreciseTimer.Backoff.exponential(from: .seconds(1), upTo: longest)
+            let goesOn = { (error: any Error) in (error as? Broken)?.attempt != 4 }
+            let pause = { (error: any Error, _: Int) in goesOn(error) ? Duration.seconds(100) : nil }
+            switch self {
+            case .numbered:
+                try await withRetry(attempts: 5, backoff: backoff, jitter: .none, on: service, retryIf: goesOn) {
+                    try await attempt($0)
+                }
+            case .plain:
+                try await withRetry(attempts: 5, backoff: backoff, jitter: .none, on: service, retryIf: goesOn) {
+                    try await next()
+                }
+            case .choosingNumbered:
+                try await withRetry(attempts: 5, backoff: pause, longestPause: longest, jitter: .equal, on: service) {
+                    try await attempt($0)
+                }
+            case .choosing:
+                try await withRetry(attempts: 5, backoff: pause, longestPause: longest, jitter: .equal, on: service) {
+                    try await next()
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Form.allCases) func eachFormHeedsItsOptions(form: Form) async throws {
+        let texts = try await pauses(form.call)
+            .map { $0 % 1_000 != 0 && 1_500..<3_000 ~= $0 ? "1500..<3000" : "\($0)" }
+        #expect([texts.joined(separator: ", ")] == Array(form.facts.values))
     }
 
     @Test func jitterIsTheServicesAndItsSeedRepeatsIt() async throws {
-        let backoff = PreciseTimer.Backoff.constant(.seconds(1))
-        let full = try await pauses(backoff, .full, seed: 7)
-        #expect(try await pauses(backoff, .full, seed: 7) == full)
-        #expect(try await pauses(backoff, .full, seed: 8) != full)
+        let pauses = { (jitter: PreciseTimer.Jitter, seed: UInt64) in
+            try await self.pauses(seed: seed) {
+                try await withRetry(attempts: 5, backoff: .constant(.seconds(1)), jitter: jitter, on: $0, operation: $1)
+            }
+        }
+        let full = try await pauses(.full, 7)
+        #expect(try await pauses(.full, 7) == full)
+        #expect(try await pauses(.full, 8) != full)
         #expect(Set(full).count > 1 && full.allSatisfy((0...1_000).contains))
         var equal: [Int] = []
-        for seed in 0..<20 { equal += try await pauses(backoff, .equal, seed: UInt64(seed)) }
+        for seed in 0..<20 { equal += try await pauses(.equal, UInt64(seed)) }
         #expect(equal.filter { $0 < 500 || $0 > 1_000 } == [])
         #expect(equal.contains { $0 < 600 } && equal.contains { $0 > 900 })
     }
@@ -95,23 +146,7 @@ struct WithRetryTests {
         (error as? Refusal).map { $0.retryAfter ?? .seconds(attempt) }.flatMap { $0 < .zero ? nil : $0 }
     }
 
-    @Test func theFirstSuccessIsReturned() async throws {
-        let reached = try await withRetry(attempts: 5, backoff: .constant(.zero)) { attempt in
-            if attempt < 3 { throw Broken() }
-            return attempt
-        }
-        #expect(reached == 3)
-    }
-
-    @Test func anErrorThatIsNotWorthARetryComesOutAtOnce() async throws {
-        let isWorthRetry: @Sendable (any Error) -> Bool = { ($0 as? Broken)?.attempt == 1 }
-        await #expect(throws: Broken(attempt: 2)) {
-            try await withRetry(attempts: 5, backoff: .constant(.zero), retryIf: isWorthRetry) { attempt in
-                attempts.add(1)
-                throw Broken(attempt: attempt)
-            }
-        }
-        #expect(attempts.value == 2)
+    @Test func aCancellationErrorIsNotWorthARetry() async throws {
         await #expect(throws: CancellationError.self) {
             try await withRetry(attempts: 5, on: virtual.service) { throw CancellationError() }
         }
