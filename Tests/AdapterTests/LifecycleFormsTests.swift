@@ -7,7 +7,7 @@ struct LifecycleFormsTests {
     @Test func eachOptionIsSeenInATable() throws {
         let services = PeriodicServiceTests.Form.allCases.map(\.row)
         let pause = FormRow("PeriodicService.pause(keeping:)", facts: PeriodicServiceTests.factsOfAPause)
-        let rows = services + [pause] + LifecycleTests.Form.allCases.map(\.row)
+        let rows = services + [pause] + LifecycleTests.rows
         #expect(try flaws(of: rows, in: "PreciseTimerLifecycle") == [])
     }
 }

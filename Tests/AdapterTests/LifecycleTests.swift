@@ -43,14 +43,6 @@ final class LifecycleTests: Sendable {
         }
     }
 
-    @Test func aShutdownIsDumpedWithItsTimers() async {
-        await #expect(processExitsWith: .success) {
-            let (service, bag) = (try TimerService(.usual), TimerBag())
-            #expect(reflect(try TimerShutdown(of: service)).contains("\(service) #0\n"))
-            #expect(reflect(TimerShutdown(of: bag)).contains("bag of 0 timers #0\n"))
-        }
-    }
-
     /// Runs a shutdown. Returns whether the handler that stays has returned before it.
     private func run(_ shutdown: TimerShutdown) async throws -> Bool {
         try await shutdown.run()
@@ -101,41 +93,42 @@ final class LifecycleTests: Sendable {
         try await task.value
     }
 
-    enum Form: CaseIterable {
-        case service, bag, holder
+    private typealias Make = @Sendable (TimerService, PreciseTimer) throws -> TimerShutdown
 
-        var facts: [String: String] {
-            let limit = ["within": "waiting 20 ms for the end of timer \"stuck\""]
-            return self == .service ? limit : limit.merging(["lastTick": "[true]"]) { $1 }
-        }
-
-        var row: FormRow {
-            let type = ["service: TimerService", "bag: TimerBag", "holder: some"][
-                Self.allCases.firstIndex(of: self) ?? 0
-            ]
-            return FormRow("TimerShutdown.init(of:\(self == .service ? "" : "lastTick:")within:)", type, facts: facts)
-        }
-
-        fileprivate func shutdown(_ service: TimerService, _ timer: PreciseTimer) throws -> TimerShutdown {
-            let (bag, limit) = (TimerBag(), Duration.milliseconds(20))
-            switch self {
-            case .service: return try TimerShutdown(of: service, within: limit)
-            case .holder: return TimerShutdown(of: timer, lastTick: true, within: limit)
-            case .bag:
-                timer.store(in: bag)
+    private static let forms: [(name: String, part: String, make: Make)] = [
+        ("TimerShutdown.init(of:within:)", "service", { service, _ in try TimerShutdown(of: service, within: limit) }),
+        (
+            "TimerShutdown.init(of:lastTick:within:)", "bag:",
+            {
+                let bag = TimerBag()
+                $1.store(in: bag)
                 return TimerShutdown(of: bag, lastTick: true, within: limit)
             }
-        }
+        ),
+        (
+            "TimerShutdown.init(of:lastTick:within:)", "holder:",
+            { TimerShutdown(of: $1, lastTick: true, within: limit) }
+        ),
+    ]
+
+    private static let limit = Duration.milliseconds(20)
+
+    private static func facts(_ part: String) -> [String: String] {
+        let limit = ["within": "waiting 20 ms for the end of timer \"stuck\""]
+        return part == "service" ? limit : limit.merging(["lastTick": "[true]"]) { $1 }
     }
 
-    @Test(arguments: Form.allCases) func eachFormHeedsItsOptions(form: Form) async throws {
+    static var rows: [FormRow] { forms.map { FormRow($0.name, $0.part, facts: facts($0.part)) } }
+
+    @Test(arguments: 0..<3) func eachFormHeedsItsOptions(place: Int) async throws {
+        let (_, part, shutdown) = Self.forms[place]
         let timer = try tick(every: .seconds(3_600))
-        if form != .service { try await cancel(form.shutdown(service, timer)) }
+        if part != "service" { try await cancel(shutdown(service, timer)) }
         let stuck = try await hang()
-        let error = await #expect(throws: TimerError.self) { try await cancel(form.shutdown(service, stuck)) }
+        let error = await #expect(throws: TimerError.self) { try await cancel(shutdown(service, stuck)) }
         let named = (error?.attempted ?? "").prefix { $0 != "(" }.dropLast()
         let facts = ["within": "\(named)", "lastTick": "\(log.ticks.map(\.isExtra))"]
-        #expect(facts.filter { form.facts[$0.key] != nil } == form.facts && timer.hasEnded)
+        #expect(facts.filter { Self.facts(part)[$0.key] != nil } == Self.facts(part) && timer.hasEnded)
     }
 
     /// A timer whose handler awaits for ever.

@@ -1,5 +1,4 @@
 #if Logging
-import Foundation
 import InMemoryLogging
 import Logging
 import PreciseTimer
@@ -141,7 +140,7 @@ import Testing
         #expect(names == ["VirtualAlarm-2", "VirtualAlarm-2", "VirtualAlarm"])
     }
 
-    private static let facts = ["service": "b", "at": "debug", "every on": "1 line"]
+    private static let facts = ["service": "b", "at": "debug debug", "every on": "2 lines"]
 
     @Test func theFormHeedsItsOptions() async throws {
         var logger = logger
@@ -158,38 +157,22 @@ import Testing
             on: reporting.service
         )
         #expect(reporting.service.pendingWork(by: due) == .handler, "it is not written on the service's thread")
-        await reporting.advance(by: period)
-        let (count, entry) = (handler.entries.count, try #require(handler.entries.first))
+        try tickEverySecond()
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        // A line with ticks, and one without.
+        for _ in 1...2 { await reporting.advance(by: period) }
+        let (lines, entry) = (handler.entries, try #require(handler.entries.first))
         #expect(entry.metadata["service"] == "a", "a logger's own service stays beside that of the timers")
-        let named = entry.metadata["timer_service"].map { "\($0)" }
-        #expect(["service": named, "at": "\(entry.level)", "every on": "\(count) line"] == Self.facts)
+        let facts = [
+            "service": entry.metadata["timer_service"].map { "\($0)" } ?? "",
+            "at": lines.map { "\($0.level)" }.joined(separator: " "), "every on": "\(lines.count) lines",
+        ]
+        #expect(facts == Self.facts)
         kept.value = nil
         await reporting.advance(by: period)
         #expect(reporting.pendingCount == 0, "the lines end with the object")
         let rows = [FormRow("TimerLog.init(of:to:service:at:every:on:)", facts: Self.facts)]
         #expect(try flaws(of: rows, in: "PreciseTimerLogging") == [])
-    }
-
-    #if DEBUG
-    /// The supervisor's thread may be the one that finds it and writes.
-    @Test func aLogThatIsNotHeldIsToldWithItsPlace() async {
-        await #expect(processExitsWith: .success) {
-            let (virtual, said) = (VirtualTime(), try TemporaryFile())
-            dup2(said.handle.fileDescriptor, 2)
-            _ = try TimerLog(of: virtual.service, to: Logger(label: "test"), on: virtual.service, file: "A", line: 1)
-            virtual.advanceWithoutSettling(by: .seconds(60))
-            #expect(eventually { (try? said.text)?.contains("A:1: the target of this timer was released") ?? false })
-        }
-    }
-    #endif
-
-    @Test func aLogIsDumpedWithItsService() async {
-        await #expect(processExitsWith: .success) {
-            let virtual = VirtualTime()
-            let logger = Logger(label: "test") { _ in InMemoryLogHandler() }
-            let log = try TimerLog(of: virtual.service, to: logger)
-            #expect(reflect(log) == "▿ PreciseTimerLogging.TimerLog #0\n  - service: \(virtual.service) #1\n")
-        }
     }
 
     @Test func aBudgetThatIsTooSmallIsLoggedOnce() throws {

@@ -109,21 +109,5 @@ extension PeriodicServiceTests {
         }
         #expect(starts.all == (isBad ? [0] : [0, 10, 13]) && virtual.pendingCount == 0)
     }
-
-    @Test func aServiceThatIsEndingTakesNoOrders() async throws {
-        let service = staying()
-        try await testGracefulShutdown { trigger in
-            async let served: Void = service.run()
-            await enter()
-            trigger.triggerGracefulShutdown()
-            #expect(await soon { virtual.pendingCount == 0 })
-            #expect([service.pause(), service.resume(), service.fire()] == [false, false, false])
-            let error = #expect(throws: TimerError.self) { try service.reschedule(.every(.seconds(3))) }
-            #expect(error?.code == .timerEnded)
-            mayReturn.open()
-            try await served
-        }
-        #expect(service.counts.runs == 1)
-    }
 }
 #endif

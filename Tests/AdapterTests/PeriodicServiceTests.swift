@@ -31,10 +31,12 @@ import Testing
         starts.append(Int(start.duration(to: virtual.now) / .seconds(1)))
     }
 
-    /// A job each ten seconds.
+    /// A job each ten seconds, in the form that takes a schedule.
     func periodic(
         _ schedule: PreciseTimer.Schedule = .every(.seconds(10)),
         firstRun: PeriodicService.FirstRun = .scheduled,
+        tolerance: Duration = .zero,
+        missedTicks: PreciseTimer.MissedTickPolicy = .skip,
         onError: (@Sendable (any Error) async throws -> Void)? = nil,
         job: @escaping @Sendable (PreciseTimer.Tick) async throws -> Void
     ) -> PeriodicService {
@@ -42,6 +44,8 @@ import Testing
             schedule,
             firstRun: firstRun,
             on: virtual.service,
+            tolerance: tolerance,
+            missedTicks: missedTicks,
             label: "job",
             logger: logger,
             onError: onError,
@@ -93,58 +97,25 @@ import Testing
         #expect(service.counts.runs == count)
     }
 
-    enum Form: CaseIterable {
-        case schedule, period
+    enum Form: String, CaseIterable {
+        case schedule = "_"
+        case period = "every"
 
         static let facts = [
-            "firstRun tolerance missedTicks": "[0, 12, 37, 37, 42]", "on label": "its label", "onError": "1",
-            "logger": "1",
+            "firstRun tolerance missedTicks": "[0, 12, 37, 37, 42]", "on label": "job", "onError": "1", "logger": "1",
         ]
 
         var row: FormRow {
             let options = "firstRun:on:tolerance:missedTicks:label:logger:onError:job:)"
-            return FormRow("PeriodicService.init(\(self == .schedule ? "_" : "every"):\(options)", facts: Self.facts)
-        }
-    }
-
-    private func service(
-        _ form: Form,
-        onError: @escaping @Sendable (any Error) -> Void,
-        job: @escaping @Sendable () async throws -> Void
-    ) -> PeriodicService {
-        switch form {
-        case .schedule:
-            PeriodicService(
-                .every(.seconds(10)),
-                firstRun: .atStart,
-                on: virtual.service,
-                tolerance: .seconds(2),
-                missedTicks: .catchUp(limit: 9),
-                label: "its label",
-                logger: logger,
-                onError: onError
-            ) { @MainActor tick in
-                #expect(tick.isExtra == (virtual.now == start))
-                try await job()
-            }
-        case .period:
-            PeriodicService(
-                every: .seconds(10),
-                firstRun: .atStart,
-                on: virtual.service,
-                tolerance: .seconds(2),
-                missedTicks: .catchUp(limit: 9),
-                label: "its label",
-                logger: logger,
-                onError: onError
-            ) { @MainActor in try await job() }
+            return FormRow("PeriodicService.init(\(rawValue):\(options)", facts: Self.facts)
         }
     }
 
     /// With a second run that takes 25 seconds.
     @Test(arguments: Form.allCases) func eachFormHeedsItsOptions(form: Form) async throws {
         let (told, labels) = (Count(), Box<[String]>())
-        let service = service(form, onError: { _ in told.add(1) }) { [self] in
+        let tell: @Sendable (any Error) -> Void = { _ in told.add(1) }
+        let job: @MainActor @Sendable () async throws -> Void = { [self] in
             labels.value = virtual.service.activeTimers.map { $0.label ?? "" }
             note(PreciseTimer.Tick(deadline: virtual.now))
             if starts.all.count == 1 { throw JobError() }
@@ -153,6 +124,30 @@ import Testing
                 await mayReturn.pass()
             }
         }
+        let (slack, policy) = (Duration.seconds(2), PreciseTimer.MissedTickPolicy.catchUp(limit: 9))
+        let service =
+            switch form {
+            case .schedule:
+                periodic(
+                    firstRun: .atStart,
+                    tolerance: slack,
+                    missedTicks: policy,
+                    onError: tell,
+                    job: { _ in try await job() }
+                )
+            case .period:
+                PeriodicService(
+                    every: .seconds(10),
+                    firstRun: .atStart,
+                    on: virtual.service,
+                    tolerance: slack,
+                    missedTicks: policy,
+                    label: "job",
+                    logger: logger,
+                    onError: tell,
+                    job: job
+                )
+            }
         try await serve(service) { _ in
             #expect(await soon { virtual.nextDeadline != nil }, "the schedule has begun")
             virtual.advanceWithoutSettling(by: .seconds(12))
@@ -240,7 +235,8 @@ import Testing
     @Test(arguments: [PeriodicService.FirstRun.atStart, .atStartOrFail])
     func aFirstRunThatFailsMayEndTheGroup(firstRun: PeriodicService.FirstRun) async throws {
         let told = Count()
-        let service = periodic(firstRun: firstRun, onError: { _ in told.add(1) }) { _ in throw JobError() }
+        let tell: @Sendable (any Error) -> Void = { _ in told.add(1) }
+        let service = periodic(firstRun: firstRun, onError: tell) { _ in throw JobError() }
         let waiting = ClosureService { try? await gracefulShutdown() }
         let group = ServiceGroup(services: [waiting, service], logger: logger)
         let running = Task { try await group.run() }

@@ -1,4 +1,3 @@
-import Dispatch
 import PreciseTimer
 import PreciseTimerPatterns
 import PreciseTimerTestKit
@@ -114,6 +113,9 @@ struct DebounceTests {
             (.debounce, .trailing, "0, 30 flush, 30, 30 deliver, 40", [true], [30, 140]),
             // Nor does one after an extra tick of the timer, which lets the waiting call through, too.
             (.debounce, .trailing, "0, 30 fire, 30 deliver, 40", [true], [30, 140]),
+            (.throttle, .both, "0, 0 deliver, 10 fire", [true], [0]),
+            (.throttle, .both, "0, 0 deliver, 10, 10 fire", [true], [0, 10]),
+            (.throttle, .both, "0, 0 cancel, 0 fire", [true, true], []),
             // A call that was dropped, or does not wait, is not flushed.
             (.debounce, .leading, "0, 0, 0 cancel, 0 flush", [true, false], []),
             (.debounce, .trailing, "0, 0, 0 cancel, 0 flush", [true, false], []),
@@ -204,13 +206,21 @@ struct DebounceTests {
         #expect(trigger.flush() == false)
     }
 
-    @Test func aFinishedTriggerLetsItsCallThroughAndRefusesFurtherOnes() async throws {
-        let save = try limiter(.debounce)
-        #expect(save())
-        async let finished: Void = save.finish()
-        while calls.all.isEmpty { await virtual.advance(by: .zero) }
-        try await finished
-        #expect(calls.all == [0] && !save() && !save.flush())
+    @Test(arguments: Kind.allCases, [BurstEdge.leading, .trailing, .both])
+    func aFinishedTriggerLetsItsCallThroughAndRefusesFurtherOnes(kind: Kind, edge: BurstEdge) async throws {
+        let late = (edge == .trailing ? [] : [0]) + (edge == .leading ? [] : [100])
+        // The handler has heard of neither call, or of the leading one.
+        for (second, expected) in [(0, [0]), (50, late)] {
+            let (trigger, former) = (try limiter(kind, 100, edge), calls.all.count)
+            #expect(trigger())
+            if second > 0 { virtual.advanceWithoutSettling(by: .milliseconds(second)) }
+            #expect(trigger())
+            let finishing = Task.immediate { try await trigger.finish() }
+            virtual.jump(by: .milliseconds(second))
+            try await finishing.value
+            #expect(Array(calls.all.dropFirst(former)) == expected)
+            #expect(!trigger() && !trigger.flush())
+        }
     }
 
     @Test func aReleasedTriggerEndsItsTimer() throws {
@@ -254,23 +264,5 @@ struct DebounceTests {
                 }
             }
         }
-    }
-
-    @Test(.works("threads call one trigger")) func theLastCallOfManyThreadsIsNotLost() async throws {
-        let (service, value, seen, running) = (try TimerService(.usual), Count(), Box<Int>(), Count())
-        let queue = DispatchQueue(label: "test.throttle", attributes: .concurrent)
-        let trigger = try Throttler(.microseconds(50), on: service, deliver: .queue(queue), target: target) { _ in
-            if running.add(1) > 1 { Issue.record("two calls at once") }
-            seen.value = value.value
-            running.add(-1)
-        }
-        try await onThreads(4) { _ in
-            for _ in 0..<5_000 {
-                value.add(1)
-                trigger()
-            }
-        }
-        #expect(await soon { seen.value == 20_000 })
-        service.shutdown()
     }
 }

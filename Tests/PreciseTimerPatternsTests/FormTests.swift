@@ -75,23 +75,24 @@ struct FormTests {
 
     // MARK: Targets
 
-    /// Lets a handler be called once, and leaves a second call waiting. The targets are released when this returns.
-    private func callTwice(_ sample: Sample) async throws -> (any Subject, Remains) {
-        let calls = calls
-        let given = Given(targets: Targets(), service: virtual.service) { calls.add(1) }
-        let subject = try sample.subject(given)
-        subject.call()
-        await advance(2, toCall: 1, of: subject)
-        subject.call()
-        return withExtendedLifetime(given) { (subject, Remains(given.targets)) }
-    }
-
     @Test(arguments: Sample.all) func noFormRetainsItsTarget(sample: Sample) async throws {
-        let (subject, remains) = try await callTwice(sample)
-        #expect(await soon { remains.areGone }, "the task of the first call may hold it for a moment")
+        weak var thing: Thing?
+        weak var store: Store?
+        let subject: any Subject
+        do {
+            let given = Given(targets: Targets(), service: virtual.service) { [calls] in calls.add(1) }
+            (thing, store) = (given.targets.thing, given.targets.store)
+            subject = try sample.subject(given)
+            subject.call()
+            await advance(2, toCall: 1, of: subject)
+            // A second call waits while the targets are released.
+            subject.call()
+            withExtendedLifetime(given) {}
+        }
+        #expect(await soon { thing == nil && store == nil }, "the task of the first call may hold it for a moment")
         await virtual.advance(by: .seconds(2))
         #expect([calls.value, virtual.pendingCount] == [1, 0])
-        withExtendedLifetime(subject) {}
+        #expect(!sample.pattern.isTimeouts || subject.timers.isEmpty, "nothing is kept of its key")
     }
 
     // MARK: Decisions
@@ -401,16 +402,6 @@ extension IdleTimeouts: Subject where Key == Int {
 private struct Targets {
     let thing = Thing()
     let store = Store()
-}
-
-/// The targets that are still alive.
-private struct Remains {
-    private weak let thing: Thing?
-    private weak let store: Store?
-
-    init(_ targets: Targets) { (thing, store) = (targets.thing, targets.store) }
-
-    var areGone: Bool { thing == nil && store == nil }
 }
 
 @MainActor private func onMain(_ called: () -> Void) {

@@ -68,22 +68,13 @@ struct HolderTests {
         #expect(calls.value + log.count == [.debouncer: 1, .throttler: 1, .timeouts: 2, .lamp: 3][kind])
     }
 
-    enum Ending: CaseIterable { case byName, byAnother, ofAll, released }
-
-    @Test(arguments: Kind.allCases, Ending.allCases)
-    func whatABagLetsGoIsCalledNoMore(kind: Kind, ending: Ending) throws {
+    @Test(arguments: Kind.allCases) func aNameTakenAgainCancelsTheTimersOfItsFormerHolder(kind: Kind) throws {
         let holder = try holder(kind)
-        var bag: TimerBag? = TimerBag()
-        for _ in 1...2 { holder.store(in: try #require(bag), named: "name") }
-        #expect(holder.timers.allSatisfy { !$0.hasEnded }, "it does not take its own name")
-        switch ending {
-        case .byName: #expect(["name", "name"].map { bag?.cancel($0) } == [true, false])
-        case .byAnother: #expect(try throttler().store(in: try #require(bag), named: "name").hasEnded == false)
-        case .ofAll: bag?.cancelAll()
-        case .released: bag = nil
-        }
-        #expect(holder.timers.allSatisfy { $0.hasEnded })
-        #expect(virtual.pendingCount == (ending == .byAnother ? 1 : 0))
+        for _ in 1...2 { holder.store(in: bag, named: "name") }
+        #expect(holder.timers.allSatisfy { !$0.hasEnded }, "it is the same")
+        let other = try throttler().store(in: bag, named: "name")
+        #expect(holder.timers.allSatisfy { $0.hasEnded } && !other.hasEnded)
+        #expect([bag.count, virtual.pendingCount] == [1, 1])
         virtual.advance(by: .seconds(5))
         #expect([calls.value, log.count] == [0, 0])
     }
@@ -118,24 +109,6 @@ struct HolderTests {
         #expect(bag.count == 1, "a key may come at any time")
     }
 
-    private struct WeakDebouncer {
-        weak let debouncer: Debouncer?
-    }
-
-    @Test func aBagLetsEndedMembersGo() throws {
-        var held: [WeakDebouncer] = []
-        let timeouts = timeouts().store(in: bag)
-        for _ in 0..<100 {
-            let target = Thing()
-            held.append(WeakDebouncer(debouncer: try debouncer(target).store(in: bag)))
-            withExtendedLifetime(target) {}
-        }
-        #expect(held.count { $0.debouncer != nil } <= 16)
-        timeouts.refresh(1, after: .seconds(1))
-        bag.cancelAll()
-        #expect(timeouts.count == 0, "without a key, they stay in the bag")
-    }
-
     // MARK: Last ticks
 
     /// Finishes all members, while time stands still. Returns how often handlers were called.
@@ -151,30 +124,6 @@ struct HolderTests {
         try await finishing.value
         #expect(bag.count == 0)
         return calls.value
-    }
-
-    @Test func finishAllLetsEachWaitingCallThroughOnce() async throws {
-        let (bag, service, target, noted) = (bag, virtual.service, target, Notes<String>())
-        let throttler = { (name: String) in
-            try Throttler(.seconds(1), on: service, target: target) { _ in noted.append(name) }.store(in: bag)
-        }
-        let save = try Debouncer(.seconds(1), on: service, target: target) { _ in noted.append("save") }.store(in: bag)
-        let (led, waits) = (try throttler("led"), try throttler("waits"))
-        let (hasBothEdges, isDropped) = (try throttler("both edges"), try throttler("dropped"))
-        for call in [led, waits] { call() }
-        virtual.advanceWithoutSettling(by: .milliseconds(1))
-        #expect(noted.all == ["led", "waits"], "the leading edge")
-        // Neither of two calls has come to the handler that has both edges.
-        for call in [save, waits, hasBothEdges, hasBothEdges, isDropped] { call() }
-        isDropped.cancel()
-        _ = try await finishAll()
-        #expect(noted.all.sorted() == ["both edges", "led", "save", "waits", "waits"])
-        for call in [save, led] {
-            #expect(call.hasEnded)
-            call()
-        }
-        await virtual.advance(by: .seconds(5))
-        #expect(noted.all.count == 5)
     }
 
     @Test(arguments: [true, false]) func timeoutsOfABagEndWithoutACallAndCanBeSetAgain(lastTick: Bool) async throws {

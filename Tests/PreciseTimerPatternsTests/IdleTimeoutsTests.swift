@@ -1,4 +1,3 @@
-import Dispatch
 import PreciseTimer
 import PreciseTimerPatterns
 import PreciseTimerTestKit
@@ -10,17 +9,9 @@ struct IdleTimeoutsTests {
     private let virtual = VirtualTime()
     private let expired = Notes<String>()
 
-    private func timeouts(
-        tolerance: Duration = .zero,
-        deliver: PreciseTimer.Delivery = .inline,
-        keys: [String] = []
-    ) -> IdleTimeouts<String> {
-        let timeouts = IdleTimeouts<String>(
-            on: virtual.service,
-            tolerance: tolerance,
-            deliver: deliver,
-            target: expired
-        ) { [virtual] expired, key in
+    private func timeouts(tolerance: Duration = .zero, keys: [String] = []) -> IdleTimeouts<String> {
+        let timeouts = IdleTimeouts<String>(on: virtual.service, tolerance: tolerance, target: expired) {
+            [virtual] expired, key in
             expired.append("\(key) at \(virtual.now.nanoseconds / 1_000_000_000 - 1)")
         }
         for key in keys { timeouts.refresh(key, after: .seconds(1)) }
@@ -118,13 +109,6 @@ struct IdleTimeoutsTests {
         #expect(Set(expired.all) == Set((9_000..<11_000).map { "\($0) at 30" }))
     }
 
-    @Test func aReleasedObjectEndsItsTimeouts() {
-        do { withExtendedLifetime(timeouts(keys: ["one"])) {} }
-        #expect(virtual.pendingCount == 0)
-        virtual.advance(by: .seconds(1))
-        #expect(expired.all.isEmpty)
-    }
-
     // MARK: Handlers
 
     @Test func theHandlerMayRefreshAndCancel() {
@@ -148,21 +132,6 @@ struct IdleTimeoutsTests {
         for key in 1...3 { box.value?.refresh(key, after: .seconds(1)) }
         virtual.advance(by: .seconds(1))
         #expect(virtual.pendingCount == 0)
-    }
-
-    @Test func aRefreshThatComesWhileTheTickIsOnItsWayWins() {
-        let queue = DispatchQueue(label: "test.idle")
-        queue.suspend()
-        let timeouts = timeouts(deliver: .queue(queue), keys: ["postponed", "cancelled", "idle"])
-        virtual.advance(by: .seconds(1))
-        #expect(timeouts.refresh("postponed", after: .seconds(5)))
-        #expect(timeouts.cancel("cancelled"))
-        queue.resume()
-        queue.sync {}
-        #expect(expired.all == ["idle at 1"])
-        virtual.advance(by: .seconds(5))
-        queue.sync {}
-        #expect(expired.all == ["idle at 1", "postponed at 6"])
     }
 
     /// The refresh comes after the tick was decided, and before the handler is called.
@@ -298,37 +267,5 @@ struct IdleTimeoutsTests {
         // The last key is gone before its handler is called.
         await service.shutdownAndWait()
         #expect(passed.value == 2 * keys)
-    }
-
-    @Test(.works("threads meet at each key")) func threadsThatAddTheSameKeyMakeOneTimer() async throws {
-        let (virtual, keys, arrived) = (virtual, 2_000, Count())
-        let timeouts = IdleTimeouts<Int>(on: virtual.service, target: arrived) { _, _ in }
-        try await onThreads(2) { _ in
-            for key in 1...keys {
-                arrived.add(1)
-                while arrived.value < 2 * key {}
-                timeouts.refresh(key, after: .seconds(1))
-            }
-        }
-        #expect([virtual.pendingCount, timeouts.count] == [keys, keys])
-    }
-
-    /// A thread postpones its key at about the moment at which its time-out passes.
-    @Test(.works("threads refresh keys that are due")) func aRefreshIsNotLostToATickOnItsWay() async throws {
-        let service = try TimerService(.usual)
-        let (passed, lost) = (Count(), Count())
-        let timeouts = IdleTimeouts<Int>(on: service, target: passed) { passed, _ in passed.add(1) }
-        try await onThreads(2) { thread in
-            for round in 0..<10_000 {
-                let due = service.now.advanced(by: .microseconds(60 + round % 40))
-                timeouts.refresh(thread, after: service.now.duration(to: due))
-                while service.now < due.advanced(by: .microseconds(round % 80 - 20)) {}
-                timeouts.refresh(thread, after: .seconds(3_600))
-                if !timeouts.cancel(thread) { lost.add(1) }
-            }
-        }
-        #expect(lost.value == 0)
-        #expect(passed.value > 0)
-        service.shutdown()
     }
 }

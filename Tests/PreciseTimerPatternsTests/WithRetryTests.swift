@@ -188,19 +188,8 @@ struct WithRetryTests {
 
     // MARK: Ends
 
-    /// A task whose attempts fail, once a condition holds in it.
-    private func retrying(when mayFail: @escaping @Sendable () -> Bool = { true }) -> Task<Void, any Error> {
-        Task { [virtual, attempts] in
-            try await withRetry(attempts: 5, on: virtual.service) {
-                attempts.add(1)
-                while !mayFail() { await Task.yield() }
-                throw Broken()
-            }
-        }
-    }
-
     /// What ends a pause, or does not let it begin.
-    enum Cut: CaseIterable { case timeout, deadline, outerDeadline, caller, shutdown, earlierShutdown, failure }
+    enum Cut: CaseIterable { case timeout, outerDeadline, caller, inAttempt, shutdown, earlierShutdown, failure }
 
     /// Five attempts with pauses of ten seconds, under the deadlines that a cut needs.
     private func retrying(_ cut: Cut, on service: TimerService) -> Task<Void, any Error> {
@@ -211,19 +200,17 @@ struct WithRetryTests {
                     number in
                     attempts.add(1)
                     if cut == .earlierShutdown { service.shutdown() }
+                    while cut == .inAttempt, !Task.isCancelled { await Task.yield() }
                     throw Broken(attempt: number)
                 }
             }
             switch cut {
             case .timeout: try await withTimeout(second, on: virtual.service) { try await call() }
-            case .deadline:
-                let deadline = virtual.now.advanced(by: second)
-                try await withDeadline(deadline, on: virtual.service) { try await call() }
             case .outerDeadline:
                 try await withTimeout(second, on: virtual.service) {
                     try await withTimeout(second * 2, on: virtual.service) { try await call() }
                 }
-            case .caller, .shutdown, .earlierShutdown, .failure: try await call()
+            case .caller, .inAttempt, .shutdown, .earlierShutdown, .failure: try await call()
             }
         }
     }
@@ -234,24 +221,16 @@ struct WithRetryTests {
         let service = cut == .failure ? try TimerService(alarm: alarm) : virtual.service
         let task = retrying(cut, on: service)
         let isPaused = { service.activeTimers.contains { $0.label == "a pause before a retry" } }
-        if cut != .earlierShutdown { #expect(await soon(isPaused)) }
+        if cut != .earlierShutdown { #expect(await soon { cut == .inAttempt ? attempts.value == 1 : isPaused() }) }
         switch cut {
-        case .timeout, .deadline, .outerDeadline: virtual.advanceWithoutSettling(by: .seconds(1))
-        case .caller: task.cancel()
+        case .timeout, .outerDeadline: virtual.advanceWithoutSettling(by: .seconds(1))
+        case .caller, .inAttempt: task.cancel()
         case .shutdown: service.shutdown()
         case .earlierShutdown: break
         case .failure: alarm.fail()
         }
         await #expect(throws: Broken(attempt: 1)) { try await task.value }
         #expect([attempts.value, virtual.pendingCount] == [1, 0])
-    }
-
-    @Test func cancellingDuringAnAttemptLetsItsErrorOutAndBeginsNoOther() async throws {
-        let task = retrying { Task.isCancelled }
-        #expect(await soon { attempts.value == 1 })
-        task.cancel()
-        await #expect(throws: Broken()) { try await task.value }
-        #expect(attempts.value == 1)
     }
 
     @Test func aCancelledTaskBeginsNoAttempt() async throws {
@@ -265,31 +244,20 @@ struct WithRetryTests {
 
     // MARK: Isolation
 
-    @MainActor private final class Model {
-        var reply = ""
-
-        func load(_ service: TimerService) async throws {
-            try await withRetry(attempts: 3, backoff: .constant(.zero), on: service) { attempt in
-                MainActor.assertIsolated()
-                if attempt == 1 { throw Broken() }
-                reply = "attempt \(attempt)"
-            }
-            reply += try await withRetry(attempts: 3, on: service) { try await mark() }
-            let isolation = try await withRetry(attempts: 3, on: service) { await currentIsolation() }
-            #expect(isolation === MainActor.shared, "the operation hands its actor on")
-            // With Swift 6.2, the value of a function without an isolation of its own gets none.
-            #if compiler(>=6.3)
-            let other = try await withRetry(attempts: 3, on: service, operation: currentIsolation)
-            #expect(other === MainActor.shared)
-            #endif
-        }
-
-        private func mark() async throws -> String { "?" }
-    }
-
     @MainActor @Test func theOperationRunsInTheCallersIsolation() async throws {
-        let model = Model()
-        try await model.load(.default)
-        #expect(model.reply == "attempt 2?")
+        var reached = 0
+        try await withRetry(attempts: 3, backoff: .constant(.zero)) { attempt in
+            MainActor.assertIsolated()
+            if attempt == 1 { throw Broken() }
+            reached = attempt
+        }
+        #expect(reached == 2)
+        let isolation = try await withRetry(attempts: 3, on: virtual.service) { await currentIsolation() }
+        #expect(isolation === MainActor.shared, "the operation hands its actor on")
+        // With Swift 6.2, the value of a function without an isolation of its own gets none.
+        #if compiler(>=6.3)
+        let other = try await withRetry(attempts: 3, on: virtual.service, operation: currentIsolation)
+        #expect(other === MainActor.shared)
+        #endif
     }
 }
