@@ -212,6 +212,10 @@ struct IdleTimeoutsTests {
         if end != .cancel { #expect(virtual.pendingCount == 0) }
         await virtual.advance(by: .seconds(60))
         #expect(expired.all == [])
+        // Nothing of the wait remains.
+        let isSet = timeouts?.refresh("next", after: .seconds(1)) ?? false
+        await virtual.advance(by: .seconds(1))
+        #expect(expired.all == (isSet ? ["next at 63"] : []) && isSet == (end != .release && end != .shutdown))
     }
 
     @Test func aHandlerThatGetsTheTickIsCalledAtOnceAndSeesHowLateItIs() {
@@ -267,5 +271,37 @@ struct IdleTimeoutsTests {
         // The last key is gone before its handler is called.
         await service.shutdownAndWait()
         #expect(passed.value == 2 * keys)
+    }
+
+    @Test(.works("threads meet at each key")) func threadsThatAddTheSameKeyMakeOneTimer() async throws {
+        let (virtual, keys, arrived) = (virtual, 2_000, Count())
+        let timeouts = IdleTimeouts<Int>(on: virtual.service, target: arrived) { _, _ in }
+        try await onThreads(2) { _ in
+            for key in 1...keys {
+                arrived.add(1)
+                while arrived.value < 2 * key {}
+                timeouts.refresh(key, after: .seconds(1))
+            }
+        }
+        #expect([virtual.pendingCount, timeouts.count] == [keys, keys])
+    }
+
+    /// A thread postpones its key at about the moment at which its time-out passes.
+    @Test(.works("threads refresh keys that are due")) func aRefreshIsNotLostToATickOnItsWay() async throws {
+        let service = try TimerService(.usual)
+        let (passed, lost) = (Count(), Count())
+        let timeouts = IdleTimeouts<Int>(on: service, target: passed) { passed, _ in passed.add(1) }
+        try await onThreads(2) { thread in
+            for round in 0..<10_000 {
+                let due = service.now.advanced(by: .microseconds(60 + round % 40))
+                timeouts.refresh(thread, after: service.now.duration(to: due))
+                while service.now < due.advanced(by: .microseconds(round % 80 - 20)) {}
+                timeouts.refresh(thread, after: .seconds(3_600))
+                if !timeouts.cancel(thread) { lost.add(1) }
+            }
+        }
+        #expect(lost.value == 0)
+        #expect(passed.value > 0)
+        service.shutdown()
     }
 }
