@@ -43,14 +43,6 @@ final class LifecycleTests: Sendable {
         }
     }
 
-    @Test func aShutdownIsDumpedWithItsTimers() async {
-        await #expect(processExitsWith: .success) {
-            let (service, bag) = (try TimerService(.usual), TimerBag())
-            #expect(reflect(try TimerShutdown(of: service)).contains("\(service) #0\n"))
-            #expect(reflect(TimerShutdown(of: bag)).contains("bag of 0 timers #0\n"))
-        }
-    }
-
     /// Runs a shutdown. Returns whether the handler that stays has returned before it.
     private func run(_ shutdown: TimerShutdown) async throws -> Bool {
         try await shutdown.run()
@@ -82,11 +74,10 @@ final class LifecycleTests: Sendable {
         #expect([timer.state, remaining.state] == [.ended(.cancelled), .scheduled])
     }
 
-    @Test(arguments: [nil, Duration.seconds(3_600)])
-    func theEndOfABagWaitsForItsHandlers(limit: Duration?) async throws {
+    @Test func theEndOfABagWaitsForItsHandlers() async throws {
         try stay().store(in: bag)
         await isInside.pass()
-        let task = Task { try await run(TimerShutdown(of: bag, within: limit)) }
+        let task = Task { try await run(TimerShutdown(of: bag)) }
         task.cancel()
         #expect(await soon { service.activeTimers.isEmpty })
         // Long enough for a call that does not wait.
@@ -102,21 +93,42 @@ final class LifecycleTests: Sendable {
         try await task.value
     }
 
-    @Test func aShutdownWithALastTickLeavesNothingBehind() async throws {
-        let hour = Duration.seconds(3_600)
-        for _ in 0..<2 { try tick(every: hour).store(in: bag) }
-        let one = try tick(every: hour)
-        let shutdowns = [TimerShutdown(of: bag, lastTick: true), TimerShutdown(of: one, lastTick: true)]
-        for shutdown in shutdowns { try await cancel(shutdown) }
-        #expect(log.ticks.map(\.isExtra) == [true, true, true] && one.hasEnded)
+    private typealias Make = @Sendable (TimerService, PreciseTimer) throws -> TimerShutdown
+
+    private static let forms: [(name: String, part: String, make: Make)] = [
+        ("TimerShutdown.init(of:within:)", "service", { service, _ in try TimerShutdown(of: service, within: limit) }),
+        (
+            "TimerShutdown.init(of:lastTick:within:)", "bag:",
+            {
+                let bag = TimerBag()
+                $1.store(in: bag)
+                return TimerShutdown(of: bag, lastTick: true, within: limit)
+            }
+        ),
+        (
+            "TimerShutdown.init(of:lastTick:within:)", "holder:",
+            { TimerShutdown(of: $1, lastTick: true, within: limit) }
+        ),
+    ]
+
+    private static let limit = Duration.milliseconds(20)
+
+    private static func facts(_ part: String) -> [String: String] {
+        let limit = ["within": "waiting 20 ms for the end of timer \"stuck\""]
+        return part == "service" ? limit : limit.merging(["lastTick": "[true]"]) { $1 }
     }
 
-    @Test func aHandlerThatNeverReturnsIsNamedAfterTheLimit() async throws {
-        _ = try await hang()
-        let error = await #expect(throws: TimerError.self) {
-            try await cancel(TimerShutdown(of: service, within: .milliseconds(20)))
-        }
-        #expect(error?.attempted.hasPrefix("waiting 20 ms for the end of timer \"stuck\" (") == true)
+    static var rows: [FormRow] { forms.map { FormRow($0.name, $0.part, facts: facts($0.part)) } }
+
+    @Test(arguments: 0..<3) func eachFormHeedsItsOptions(place: Int) async throws {
+        let (_, part, shutdown) = Self.forms[place]
+        let timer = try tick(every: .seconds(3_600))
+        if part != "service" { try await cancel(shutdown(service, timer)) }
+        let stuck = try await hang()
+        let error = await #expect(throws: TimerError.self) { try await cancel(shutdown(service, stuck)) }
+        let named = (error?.attempted ?? "").prefix { $0 != "(" }.dropLast()
+        let facts = ["within": "\(named)", "lastTick": "\(log.ticks.map(\.isExtra))"]
+        #expect(facts.filter { Self.facts(part)[$0.key] != nil } == Self.facts(part) && timer.hasEnded)
     }
 
     /// A timer whose handler awaits for ever.

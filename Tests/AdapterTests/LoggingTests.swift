@@ -1,5 +1,4 @@
 #if Logging
-import Foundation
 import InMemoryLogging
 import Logging
 import PreciseTimer
@@ -120,36 +119,58 @@ import Testing
         withExtendedLifetime((services, logs)) {}
     }
 
-    @Test(arguments: [nil, "b"]) func aLoggersOwnServiceStaysBesideThatOfTheTimers(given: String?) throws {
-        var logger = Logger(label: "own") { [handler] _ in handler }
+    /// Two logs of one service share its name, until the last of them has ended.
+    @Test(arguments: [[0, 1], [1, 0]]) func aSharedNameIsFreeWhenTheLastOfItsLogsHasEnded(order: [Int]) throws {
+        let logger = Logger(label: "shared \(order)") { [handler] _ in handler }
+        func log(_ service: TimerService) throws -> TimerLog {
+            try TimerLog(of: service, to: logger, on: virtual.service)
+        }
+        func nameOfAnother() throws -> Logger.MetadataValue? {
+            let log = try log(VirtualTime().service)
+            log.report()
+            return handler.entries.last?.metadata["service"]
+        }
+        let shared = VirtualTime().service
+        var logs: [TimerLog?] = [try log(shared), try log(shared)]
+        var names = [try nameOfAnother()]
+        for place in order {
+            logs[place] = nil
+            names.append(try nameOfAnother())
+        }
+        #expect(names == ["VirtualAlarm-2", "VirtualAlarm-2", "VirtualAlarm"])
+    }
+
+    static let facts = ["service": "b", "at": "debug debug", "every on": "2 lines"]
+
+    @Test func theFormHeedsItsOptions() async throws {
+        var logger = logger
+        logger.logLevel = .trace
         logger[metadataKey: "service"] = "a"
-        let log = try TimerLog(of: virtual.service, to: logger, service: given, on: virtual.service)
-        log.report()
-        let named = handler.entries.map { [$0.metadata["service"], $0.metadata["timer_service"]] }
-        #expect(named == [["a", .string(given ?? "VirtualAlarm")]])
-        withExtendedLifetime(log) {}
-    }
-
-    #if DEBUG
-    /// The supervisor's thread may be the one that finds it and writes.
-    @Test func aLogThatIsNotHeldIsToldWithItsPlace() async {
-        await #expect(processExitsWith: .success) {
-            let (virtual, said) = (VirtualTime(), try TemporaryFile())
-            dup2(said.handle.fileDescriptor, 2)
-            _ = try TimerLog(of: virtual.service, to: Logger(label: "test"), on: virtual.service, file: "A", line: 1)
-            virtual.advanceWithoutSettling(by: .seconds(60))
-            #expect(eventually { (try? said.text)?.contains("A:1: the target of this timer was released") ?? false })
-        }
-    }
-    #endif
-
-    @Test func aLogIsDumpedWithItsService() async {
-        await #expect(processExitsWith: .success) {
-            let virtual = VirtualTime()
-            let logger = Logger(label: "test") { _ in InMemoryLogHandler() }
-            let log = try TimerLog(of: virtual.service, to: logger)
-            #expect(reflect(log) == "▿ PreciseTimerLogging.TimerLog #0\n  - service: \(virtual.service) #1\n")
-        }
+        let (reporting, period) = (VirtualTime(), Duration.seconds(7))
+        let (service, due) = (virtual.service, reporting.now.advanced(by: period))
+        kept.value = try TimerLog(
+            of: service,
+            to: logger,
+            service: "b",
+            at: .debug,
+            every: period,
+            on: reporting.service
+        )
+        #expect(reporting.service.pendingWork(by: due) == .handler, "it is not written on the service's thread")
+        try tickEverySecond()
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        // A line with ticks, and one without.
+        for _ in 1...2 { await reporting.advance(by: period) }
+        let (lines, entry) = (handler.entries, try #require(handler.entries.first))
+        #expect(entry.metadata["service"] == "a", "a logger's own service stays beside that of the timers")
+        let facts = [
+            "service": entry.metadata["timer_service"].map { "\($0)" } ?? "",
+            "at": lines.map { "\($0.level)" }.joined(separator: " "), "every on": "\(lines.count) lines",
+        ]
+        #expect(facts == Self.facts)
+        kept.value = nil
+        await reporting.advance(by: period)
+        #expect(reporting.pendingCount == 0, "the lines end with the object")
     }
 
     @Test func aBudgetThatIsTooSmallIsLoggedOnce() throws {
@@ -185,21 +206,6 @@ import Testing
         // A value is the user's, as it is.
         let values = ["label", "period_ns", "longest_ns"].map { warning.metadata[$0] }
         #expect(values == ["a\nb", "1000000000", "2000000000"])
-    }
-
-    @Test func linesComeByThemselvesAndEndWithTheObject() async throws {
-        try log(every: .seconds(10))
-        let due = virtual.now.advanced(by: .seconds(10))
-        #expect(virtual.service.pendingWork(by: due) == .handler, "it is not written on the service's thread")
-        try tickEverySecond()
-        await virtual.advance(by: .seconds(10))
-        #expect(handler.entries.count == 1)
-        kept.value = nil
-        let count = handler.entries.count
-        let ticks = handler.entries.map { entry -> Int in entry.metadata["ticks"].flatMap { Int("\($0)") } ?? 0 }
-        #expect(ticks.reduce(0, +) == 11)
-        await virtual.advance(by: .seconds(10))
-        #expect(virtual.pendingCount == 1 && handler.entries.count == count)
     }
 
     @Test func ticksAndErrorsHaveMetadata() {

@@ -51,14 +51,15 @@ import Testing
         #expect(services() == names)
     }
 
-    @Test func reportersOfOneKindAreNumbered() throws {
+    @Test(arguments: 0...2) func reportersOfOneKindAreNumberedAndANumberIsFreeAgain(ended: Int) throws {
+        let names = ["VirtualAlarm", "VirtualAlarm-2", "VirtualAlarm-3"]
         for _ in 1...3 { try report() }
-        #expect(services() == ["VirtualAlarm", "VirtualAlarm-2", "VirtualAlarm-3"])
+        #expect(services() == names)
         #expect(backend.recorders.count == 3, "each has gauges of its own")
-        kept.value?.remove(at: 1)
-        #expect(services() == ["VirtualAlarm", "VirtualAlarm-3"])
+        kept.value?.remove(at: ended)
+        #expect(services() == names.filter { $0 != names[ended] })
         try report()
-        #expect(services() == ["VirtualAlarm", "VirtualAlarm-2", "VirtualAlarm-3"])
+        #expect(services() == names)
     }
 
     @Test func metricsOfAnotherNameOrFactoryHaveNamesOfTheirOwn() throws {
@@ -69,13 +70,6 @@ import Testing
         #expect(services() == ["VirtualAlarm"])
         #expect(services(of: "cache.ticks") == ["VirtualAlarm"])
         #expect(services(in: other) == ["VirtualAlarm"])
-    }
-
-    @Test func theServiceMayHaveANameOfItsOwn() throws {
-        try report(service: "cache")
-        #expect(services() == ["cache"])
-        let dimensions = Set(backend.counters.map { $0.dimensions.map(\.0) })
-        #expect(dimensions == [["service"]])
     }
 
     @Test func aLabelOfALivingReporterIsRefusedWithTheNamesOfBoth() throws {

@@ -1,7 +1,6 @@
 #if Metrics
 import CoreMetrics
 import Dispatch
-import Foundation
 import MetricsTestKit
 import PreciseTimer
 import PreciseTimerMetrics
@@ -60,17 +59,14 @@ import Testing
         try gauge(name, percentile).lastValue
     }
 
-    @Test func metricsAreDumpedWithTheirService() async {
-        await #expect(processExitsWith: .success) {
-            let virtual = VirtualTime()
-            let metrics = try TimerMetrics(of: virtual.service, factory: TestMetrics())
-            #expect(reflect(metrics) == "▿ PreciseTimerMetrics.TimerMetrics #0\n  - service: \(virtual.service) #1\n")
-        }
-    }
-
     @Test func eachReportIsAboutWhatCameSinceTheLastOne() throws {
+        virtual.service.collectsStatistics = true
+        try tickEverySecond(atFirst: .seconds(3))
+        virtual.advance(by: .seconds(1))
+        virtual.advance(by: .zero)
+        #expect(virtual.service.slowHandlers.map(\.count) == [1])
         let metrics = try metrics()
-        try tickEverySecond()
+        #expect(try counters() == [0, 0, 0], "what was before the object is not reported")
         virtual.jump(by: .seconds(5))
         metrics.report()
         #expect(try counters() == [1, 4, 0])
@@ -80,29 +76,6 @@ import Testing
         #expect(try ["100", "50"].map { try percentile("lateness", $0) } == [0, 0])
         metrics.report()
         #expect(try counters() == [6, 4, 0])
-    }
-
-    @Test func aStepOfTheClockIsInNoGaugeOfLateness() throws {
-        let wall = VirtualTime(clock: .wall)
-        let metrics = try metrics(of: wall.service)
-        try PreciseTimer.schedule(.every(.seconds(1)), on: wall.service, target: log) { $0.note($1) }
-        wall.advance(by: .seconds(5))
-        wall.inject(.stepClock(by: .seconds(3_600)))
-        wall.advance(by: .seconds(5))
-        metrics.report()
-        #expect(try counters()[0] == 11 && percentile("lateness", "100") == 0)
-    }
-
-    @Test func whatWasBeforeTheObjectIsNotReported() throws {
-        virtual.service.collectsStatistics = true
-        try tickEverySecond(atFirst: .seconds(3))
-        virtual.advance(by: .seconds(1))
-        #expect(virtual.service.slowHandlers.map(\.count) == [1])
-        virtual.advance(by: .zero)
-        let metrics = try metrics()
-        virtual.advance(by: .seconds(2))
-        metrics.report()
-        #expect(try counters() == [2, 0, 0])
     }
 
     @Test func aSlowCallIsReportedOnceWithItsTime() throws {
@@ -116,16 +89,36 @@ import Testing
         #expect(try backend.expectGauge("timers.active", [("service", "test")]).lastValue == 2)
     }
 
-    @Test func reportsComeByThemselvesAndEndWithTheObject() async throws {
-        try metrics(every: .seconds(10))
-        let due = virtual.now.advanced(by: .seconds(10))
-        #expect(virtual.service.pendingWork(by: due) == .handler, "it is not made on the service's thread")
+    static let facts = ["name service factory": "its own", "every on": "true", "recordsNaN": "true"]
+
+    @Test func theFormHeedsItsOptions() async throws {
+        let (reporting, period) = (VirtualTime(), Duration.seconds(7))
+        kept.value = try TimerMetrics(
+            of: virtual.service,
+            name: "cache",
+            service: "its own",
+            every: period,
+            recordsNaN: true,
+            factory: backend,
+            on: reporting.service
+        )
+        let due = reporting.now.advanced(by: period)
+        let isDue = reporting.nextDeadline == due && reporting.service.pendingWork(by: due) == .handler
         try tickEverySecond()
-        await virtual.advance(by: .seconds(10))
-        #expect(try counters()[0] >= 9)
+        virtual.advanceWithoutSettling(by: .seconds(3))
+        await reporting.advance(by: period)
+        let ticks = try backend.expectCounter("cache.ticks", [("service", "its own")])
+        let dimensions = [("service", "its own"), ("percentile", "50")]
+        let gauge = try backend.expectGauge("cache.handler_seconds", dimensions)
+        #expect(ticks.totalValue == 3 && gauge.values.count == 2)
+        let facts = [
+            "name service factory": ticks.dimensions.map(\.1).joined(), "every on": "\(isDue)",
+            "recordsNaN": "\(gauge.values.first?.isNaN ?? false)",
+        ]
+        #expect(facts == Self.facts)
         kept.value = nil
-        await virtual.advance(by: .seconds(10))
-        #expect(virtual.pendingCount == 1)
+        await reporting.advance(by: period)
+        #expect(reporting.pendingCount == 0, "the reports end with the object")
     }
 
     /// How many gauges the backend has. With percentiles they are seven, and one without.
@@ -181,30 +174,24 @@ import Testing
         #expect(gauges.count == 7 && gauges.allSatisfy { $0.values.allSatisfy(\.isFinite) })
     }
 
-    @Test func ifItIsAskedForAGaugeWithoutAValueIsNotANumber() throws {
-        let metrics = try metrics(recordsNaN: true)
-        func areNumbers() throws -> [Bool] {
-            try ["lateness", "handler"].map { try percentile($0, "99")?.isNaN == false }
-        }
-        #expect(try areNumbers() == [false, false], "before the first report, too")
-        try tickEverySecond()
-        virtual.advance(by: .seconds(1))
-        metrics.report()
-        #expect(try areNumbers() == [true, true])
-        metrics.report()
-        #expect(try areNumbers() == [false, false])
-    }
-
-    @Test func ifItIsAskedForAllGaugesAreNotANumberAtTheEnd() async throws {
+    @Test func ifItIsAskedForAGaugeWithoutAValueIsNotANumber() async throws {
         let reporting = VirtualTime()
-        try metrics(recordsNaN: true, on: reporting.service)
-        reporting.service.shutdown()
+        let metrics = try metrics(recordsNaN: true, on: reporting.service)
         let active = try backend.expectGauge("timers.active", [("service", "test")])
+        func areNumbers() throws -> [Bool] {
+            try ([active] + ["lateness", "handler"].map { try gauge($0, "99") }).map { $0.lastValue?.isNaN == false }
+        }
+        #expect(try areNumbers() == [true, false, false], "before the first report, too")
+        try tickEverySecond()
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        metrics.report()
+        #expect(try areNumbers() == [true, true, true])
+        metrics.report()
+        #expect(try areNumbers() == [true, false, false])
+        reporting.service.shutdown()
         #expect(await soon { active.lastValue?.isNaN == true })
-        kept.value?.report()
-        #expect(active.lastValue == 0)
-        kept.value = nil
-        #expect(active.lastValue?.isNaN == true && gauges == 0)
+        metrics.report()
+        #expect(try areNumbers() == [true, false, false])
     }
 
     @Test func aReporterMayBeReleasedByItsBackend() throws {
@@ -254,19 +241,6 @@ import Testing
         #expect(latenesses.drop(while: \.isNaN) == [4, 4, 4, 0, 0, 0])
         withExtendedLifetime(metrics) {}
     }
-
-    #if DEBUG
-    /// The supervisor's thread may be the one that finds it and writes.
-    @Test func aReporterThatIsNotHeldIsToldWithItsPlace() async {
-        await #expect(processExitsWith: .success) {
-            let (virtual, said) = (VirtualTime(), try TemporaryFile())
-            dup2(said.handle.fileDescriptor, 2)
-            _ = try TimerMetrics(of: virtual.service, factory: TestMetrics(), on: virtual.service, file: "A", line: 1)
-            virtual.advanceWithoutSettling(by: .seconds(10))
-            #expect(eventually { (try? said.text)?.contains("A:1: the target of this timer was released") ?? false })
-        }
-    }
-    #endif
 }
 
 /// A backend whose gauges call back, and which counts its metrics.

@@ -20,7 +20,7 @@ extension PeriodicServiceTests {
         return task
     }
 
-    @Test func aShutdownLetsTheRunFinishAndStartsNoOther() async throws {
+    @Test func aShutdownLetsTheRunFinishAndStartsNoOtherAndTakesNoOrders() async throws {
         let service = staying()
         let hasEnded = Gate()
         try await testGracefulShutdown { trigger in
@@ -32,6 +32,10 @@ extension PeriodicServiceTests {
             // The next tick waits for the end of this run.
             virtual.advanceWithoutSettling(by: .seconds(10))
             trigger.triggerGracefulShutdown()
+            #expect(await soon { virtual.pendingCount == 0 })
+            #expect([service.pause(), service.resume(), service.fire()] == [false, false, false])
+            let error = #expect(throws: TimerError.self) { try service.reschedule(.every(.seconds(3))) }
+            #expect(error?.code == .timerEnded)
             await virtual.advance(by: .seconds(10))
             #expect(!hasEnded.isPassable)
             mayReturn.open()
@@ -77,19 +81,8 @@ extension PeriodicServiceTests {
         #expect([service.counts.runs, service.counts.failures] == [1, 0])
     }
 
-    @Test func aCancelledServiceCancelsItsJobWhichIsNoFailure() async throws {
-        let service = periodic { [self] _ in
-            isInside.open()
-            try await Task.sleep(for: .seconds(3_600))
-        }
-        let task = await start(service)
-        task.cancel()
-        try await task.value
-        #expect([service.counts.runs, service.counts.failures, virtual.pendingCount] == [1, 0, 0])
-        #expect(warnings == ["cancelled, and waiting for the running job"], "if the job hangs, this names it")
-    }
-
-    @Test func theLimitOfAGroupCancelsAJob() async throws {
+    /// By its task, or by the limit of its group.
+    @Test(arguments: [false, true]) func aCancelledServiceCancelsItsJobWhichIsNoFailure(byGroup: Bool) async throws {
         let service = periodic { [self] _ in
             isInside.open()
             try await Task.sleep(for: .seconds(3_600))
@@ -97,11 +90,12 @@ extension PeriodicServiceTests {
         var configuration = ServiceGroupConfiguration(services: [service], logger: logger)
         configuration.maximumGracefulShutdownDuration = .milliseconds(20)
         let group = ServiceGroup(configuration: configuration)
-        async let running: Void = group.run()
+        let task = Task { try await byGroup ? group.run() : service.run() }
         await enter()
-        await group.triggerGracefulShutdown()
-        try await running
-        #expect([service.counts.runs, service.counts.failures] == [1, 0])
+        if byGroup { await group.triggerGracefulShutdown() } else { task.cancel() }
+        try await task.value
+        #expect([service.counts.runs, service.counts.failures, virtual.pendingCount] == [1, 0, 0])
+        #expect(warnings.contains("cancelled, and waiting for the running job"), "if the job hangs, this names it")
     }
 
     @Test func aServiceRunsOnlyOnceAtATime() async throws {
@@ -114,15 +108,6 @@ extension PeriodicServiceTests {
         try await task.value
         try await serve(service) { _ in await advance(service, toRun: 2) }
         #expect(service.counts.runs == 2)
-    }
-
-    @Test func anEndOfTheScheduleEndsTheService() async throws {
-        let service = periodic(.every(.seconds(10), count: 2)) { [self] in note($0) }
-        let task = Task { try await service.run() }
-        #expect(await soon { virtual.pendingCount == 1 })
-        await advance(service, toRun: 2)
-        try await task.value
-        #expect(starts.all == [10, 20])
     }
 
     @Test func aBadScheduleIsRefusedBeforeTheFirstRun() async {
@@ -158,15 +143,6 @@ extension PeriodicServiceTests {
         try await running
         #expect(service.counts.runs == 1)
         #expect(warnings == (isFirst ? ["no job runs any more: the timer service was shut down"] : []))
-    }
-
-    @Test func aServiceIsDumpedWithItsSchedule() async {
-        await #expect(processExitsWith: .success) {
-            let service = PeriodicService(every: .seconds(30), label: "refresh") {}
-            #expect(reflect(service).contains("periodic service \"refresh\", every 30 s"))
-            let unnamed = PeriodicService(.fixedDelay(.seconds(30)), file: "App/Main.swift", line: 12) { _ in }
-            #expect("\(unnamed)" == "periodic service (App/Main.swift:12), 30 s after each return")
-        }
     }
 }
 #endif

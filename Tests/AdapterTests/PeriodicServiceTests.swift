@@ -31,10 +31,12 @@ import Testing
         starts.append(Int(start.duration(to: virtual.now) / .seconds(1)))
     }
 
-    /// A job each ten seconds.
+    /// A job each ten seconds, in the form that takes a schedule.
     func periodic(
         _ schedule: PreciseTimer.Schedule = .every(.seconds(10)),
         firstRun: PeriodicService.FirstRun = .scheduled,
+        tolerance: Duration = .zero,
+        missedTicks: PreciseTimer.MissedTickPolicy = .skip,
         onError: (@Sendable (any Error) async throws -> Void)? = nil,
         job: @escaping @Sendable (PreciseTimer.Tick) async throws -> Void
     ) -> PeriodicService {
@@ -42,6 +44,8 @@ import Testing
             schedule,
             firstRun: firstRun,
             on: virtual.service,
+            tolerance: tolerance,
+            missedTicks: missedTicks,
             label: "job",
             logger: logger,
             onError: onError,
@@ -93,23 +97,71 @@ import Testing
         #expect(service.counts.runs == count)
     }
 
-    @Test func aJobRunsOnTheGridUntilTheShutdown() async throws {
-        let service = periodic { [self] in note($0) }
-        try await serve(service) { _ in await advance(service, toRun: 3) }
-        await virtual.advance(by: .seconds(35))
-        #expect(starts.all == [10, 20, 30])
-        #expect([service.counts.runs, service.counts.failures, service.counts.missed] == [3, 0, 0])
+    enum Form: String, CaseIterable {
+        case schedule = "_"
+        case period = "every"
+
+        static let facts = [
+            "firstRun tolerance missedTicks": "[0, 12, 37, 37, 42]", "on label": "job", "onError": "1", "logger": "1",
+        ]
+
+        var row: FormRow {
+            let options = "firstRun:on:tolerance:missedTicks:label:logger:onError:job:)"
+            return FormRow("PeriodicService.init(\(rawValue):\(options)", facts: Self.facts)
+        }
     }
 
-    @Test func eachFormRunsItsJob() async throws {
-        let (runs, service) = (Count(), virtual.service)
-        let services = [
-            PeriodicService(every: .seconds(10), on: service) { runs.add(1) },
-            PeriodicService(every: .seconds(10), on: service) { @MainActor in runs.add(1) },
-            PeriodicService(.every(.seconds(10)), on: service) { tick in runs.add(1 + tick.missed) },
+    /// With a second run that takes 25 seconds.
+    @Test(arguments: Form.allCases) func eachFormHeedsItsOptions(form: Form) async throws {
+        let (told, labels) = (Count(), Box<[String]>())
+        let tell: @Sendable (any Error) -> Void = { _ in told.add(1) }
+        let job: @MainActor @Sendable () async throws -> Void = { [self] in
+            labels.value = virtual.service.activeTimers.map { $0.label ?? "" }
+            note(PreciseTimer.Tick(deadline: virtual.now))
+            if starts.all.count == 1 { throw JobError() }
+            if starts.all.count == 2 {
+                isInside.open()
+                await mayReturn.pass()
+            }
+        }
+        let (slack, policy) = (Duration.seconds(2), PreciseTimer.MissedTickPolicy.catchUp(limit: 9))
+        let service =
+            switch form {
+            case .schedule:
+                periodic(
+                    firstRun: .atStart,
+                    tolerance: slack,
+                    missedTicks: policy,
+                    onError: tell,
+                    job: { _ in try await job() }
+                )
+            case .period:
+                PeriodicService(
+                    every: .seconds(10),
+                    firstRun: .atStart,
+                    on: virtual.service,
+                    tolerance: slack,
+                    missedTicks: policy,
+                    label: "job",
+                    logger: logger,
+                    onError: tell,
+                    job: job
+                )
+            }
+        try await serve(service) { _ in
+            #expect(await soon { virtual.nextDeadline != nil }, "the schedule has begun")
+            virtual.advanceWithoutSettling(by: .seconds(12))
+            await isInside.pass()
+            virtual.advanceWithoutSettling(by: .seconds(25))
+            mayReturn.open()
+            #expect(await soon { service.counts.runs >= 2 })
+            await advance(service, toRun: 5)
+        }
+        let facts = [
+            "firstRun tolerance missedTicks": "\(starts.all)", "on label": labels.value?.joined() ?? "",
+            "onError": "\(told.value)", "logger": "\(handler.entries.count { $0.level == .error })",
         ]
-        for service in services { try await serve(service) { _ in await advance(service, toRun: 2) } }
-        #expect(runs.value == 6)
+        #expect(facts == Form.facts)
     }
 
     /// With a first run that takes seven seconds.
@@ -144,13 +196,12 @@ import Testing
             await enter()
             #expect(service.counts.runningSince == virtual.now)
             virtual.advanceWithoutSettling(by: .seconds(25))
-            #expect([service.counts.runs, starts.all.count] == [0, 1])
             mayReturn.open()
             await advance(service, toRun: 3)
         }
-        #expect(starts.all == expected)
-        #expect(log.ticks.map(\.missed) == missed)
-        #expect([service.counts.missed] == [missed.reduce(0, +)])
+        await virtual.advance(by: .seconds(35))
+        #expect(starts.all == expected && log.ticks.map(\.missed) == missed)
+        #expect([service.counts.missed, service.counts.failures] == [missed.reduce(0, +), 0])
     }
 
     @Test func errorsAreLoggedAndCountedAndTheJobGoesOn() async throws {
@@ -183,20 +234,22 @@ import Testing
 
     @Test(arguments: [PeriodicService.FirstRun.atStart, .atStartOrFail])
     func aFirstRunThatFailsMayEndTheGroup(firstRun: PeriodicService.FirstRun) async throws {
-        let service = periodic(firstRun: firstRun) { _ in throw JobError() }
+        let told = Count()
+        let tell: @Sendable (any Error) -> Void = { _ in told.add(1) }
+        let service = periodic(firstRun: firstRun, onError: tell) { _ in throw JobError() }
         let waiting = ClosureService { try? await gracefulShutdown() }
         let group = ServiceGroup(services: [waiting, service], logger: logger)
         let running = Task { try await group.run() }
         if firstRun == .atStartOrFail {
             await #expect(throws: JobError.self) { try await running.value }
-            #expect([service.counts.failures, virtual.pendingCount] == [1, 0])
+            #expect([service.counts.failures, told.value, virtual.pendingCount] == [1, 0, 0])
         } else {
             #expect(await soon { virtual.nextDeadline != nil }, "the schedule has begun")
             #expect(service.counts.failures == 1)
             await advance(service, toRun: 2)
             await group.triggerGracefulShutdown()
             try await running.value
-            #expect(service.counts.failures == 2)
+            #expect([service.counts.failures, told.value] == [2, 2])
         }
     }
 }

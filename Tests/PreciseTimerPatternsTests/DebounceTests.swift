@@ -1,4 +1,3 @@
-import Dispatch
 import PreciseTimer
 import PreciseTimerPatterns
 import PreciseTimerTestKit
@@ -30,107 +29,101 @@ struct DebounceTests {
 
     // MARK: Bursts
 
-    @Test(
-        arguments: [
-            (Kind.debounce, nil, [0, 50], [150]), (.throttle, nil, [0, 50], [0, 100]),
-            (.debounce, .trailing, [0], [100]), (.debounce, .trailing, [0, 50, 99, 150], [250]),
-            (.debounce, .trailing, [0, 200], [100, 300]), (.debounce, .trailing, [0, 100], [100, 200]),
-            (.debounce, .leading, [0], [0]), (.debounce, .leading, [0, 50, 140, 239], [0]),
-            (.debounce, .leading, [0, 101], [0, 101]), (.debounce, .both, [0], [0]),
-            (.debounce, .both, [0, 50, 140], [0, 240]), (.debounce, .both, [0, 150], [0, 150]),
-            (.throttle, .trailing, [0], [100]), (.throttle, .trailing, [0, 50, 99, 150], [100, 250]),
-            (.throttle, .leading, [0, 50, 99, 150, 199, 260], [0, 150, 260]), (.throttle, .both, [0], [0]),
-            (.throttle, .both, [0, 50, 99], [0, 100]), (.throttle, .both, [0, 50, 150, 170, 320], [0, 100, 200, 320]),
-        ] as [(Kind, BurstEdge?, [Int], [Int])]
-    )
-    func aBurstIsOneCallAndAPeriodHasOne(kind: Kind, edge: BurstEdge?, instants: [Int], expected: [Int]) throws {
-        let trigger = try limiter(kind, 100, edge)
-        #expect(virtual.nextDeadline == nil)
-        #expect(run(trigger, instants.map { "call \($0)" }.joined(separator: ", ")) == [])
-        #expect(calls.all == expected)
-        #expect(virtual.nextDeadline == nil, "it rests again")
-    }
-
-    /// Between two calls lie at most 50 ms, and the burst ends after 100 ms.
-    @Test(
-        arguments: [
-            // Further calls never stop; a call at the very moment of the handler's waits for the next one.
-            (.trailing, 250, Array(stride(from: 0, through: 600, by: 50)), [250, 500, 700]),
-            (.both, 250, Array(stride(from: 0, through: 600, by: 50)), [0, 300, 550, 700]),
-            (.leading, 250, Array(stride(from: 0, through: 600, by: 50)), [0, 250, 500]),
-            (.trailing, 100, [0, 50, 100, 150, 200], [100, 200, 300]),
-            // Nothing of the longest wait remains in the next burst.
-            (.trailing, 250, [0, 50, 100, 150, 200, 250, 800, 890], [250, 350, 990]),
-            (.both, 250, [0, 50, 100, 150, 200, 250, 300, 800], [0, 300, 400, 800]),
-            // The last call is not lost behind a longest wait that has passed.
-            (.both, 200, [0, 25, 200, 220], [0, 125, 200, 320]),
-        ] as [(BurstEdge, Int, [Int], [Int])]
-    )
-    func noCallWaitsLongerThanTheLongestWait(edge: BurstEdge, longest: Int, instants: [Int], expected: [Int]) throws {
-        let trigger = try limiter(.debounce, 100, edge, longest)
-        _ = run(trigger, instants.map { "call \($0)" }.joined(separator: ", "))
-        #expect(calls.all == expected)
-        #expect(virtual.nextDeadline == nil, "it rests again")
-    }
-
-    @Test func aCallThatComesBeforeALateEndOfTheLongestWaitIsServedWithIt() throws {
-        let trigger = try limiter(.debounce, 100, nil, 150)
-        trigger()
-        virtual.advance(by: .milliseconds(90))
-        trigger()
-        virtual.advance(by: .milliseconds(50))
-        virtual.inject(.wakeLate(by: .milliseconds(20)))
-        virtual.advance(by: .milliseconds(20))
-        trigger()
-        virtual.advance(by: .seconds(1))
-        #expect(calls.all == [170])
-    }
-
-    @Test(arguments: [(Kind.debounce, 99), (.debounce, -1), (.throttle, 100), (.throttle, 300)])
-    func aLongestWaitThatMakesNoSenseIsRefused(kind: Kind, longest: Int) {
-        let error = #expect(throws: TimerError.self) { try limiter(kind, 100, nil, longest) }
-        #expect(error?.code == .invalidSchedule)
-    }
-
-    /// Does what a script says, at times in milliseconds, and lets a second pass. Returns the answers to flushes and
-    /// cancellations.
+    /// Does what a script says, at times in milliseconds, and lets a second pass: a time alone is that of a call.
+    /// Returns the answers to flushes, cancellations and extra ticks.
     private func run(_ trigger: CallLimiter, _ script: String) -> [Bool] {
         let start = virtual.now
         var answers: [Bool] = []
-        for step in (script + ", deliver 1000").split(separator: ", ") {
+        for step in (script + ", 1000 deliver").split(separator: ", ") {
             let words = step.split(separator: " ")
-            let time = start.advanced(by: .milliseconds(Int(words[1]) ?? 0))
+            let time = start.advanced(by: .milliseconds(Int(words[0]) ?? 0))
             if virtual.now < time { virtual.advance(by: virtual.now.duration(to: time)) }
-            switch words[0] {
-            case "call": trigger()
+            switch words.dropFirst().first {
+            case nil: trigger()
             case "flush": answers.append(trigger.flush())
             case "cancel": answers.append(trigger.cancel())
             case "fire": answers.append(trigger.timers.allSatisfy { $0.fire() })
+            case "pause": for timer in trigger.timers { timer.pause() }
+            case "resume": for timer in trigger.timers { timer.resume() }
+            case "late": virtual.inject(.wakeLate(by: .milliseconds(Int(words[2]) ?? 0)))
             default: virtual.advance(by: .zero)
             }
         }
         return answers
     }
 
+    /// Calls each 50 ms, which are never 100 ms apart.
+    private static let steady = stride(from: 0, through: 600, by: 50).map { "\($0)" }.joined(separator: ", ")
+
+    @Test(
+        arguments: [
+            (Kind.debounce, nil, nil, "0, 50", [150]), (.throttle, nil, nil, "0, 50", [0, 100]),
+            (.debounce, .trailing, nil, "0", [100]), (.debounce, .trailing, nil, "0, 50, 99, 150", [250]),
+            (.debounce, .trailing, nil, "0, 200", [100, 300]), (.debounce, .trailing, nil, "0, 100", [100, 200]),
+            (.debounce, .leading, nil, "0", [0]), (.debounce, .leading, nil, "0, 50, 140, 239", [0]),
+            (.debounce, .leading, nil, "0, 101", [0, 101]), (.debounce, .both, nil, "0", [0]),
+            (.debounce, .both, nil, "0, 50, 140", [0, 240]), (.debounce, .both, nil, "0, 150", [0, 150]),
+            (.throttle, .trailing, nil, "0", [100]), (.throttle, .trailing, nil, "0, 50, 99, 150", [100, 250]),
+            (.throttle, .leading, nil, "0, 50, 99, 150, 199, 260", [0, 150, 260]), (.throttle, .both, nil, "0", [0]),
+            (.throttle, .both, nil, "0, 50, 99", [0, 100]),
+            (.throttle, .both, nil, "0, 50, 150, 170, 320", [0, 100, 200, 320]),
+            // The longest wait. A call at the very moment of the handler's waits for the next one.
+            (.debounce, .trailing, 250, steady, [250, 500, 700]), (.debounce, .both, 250, steady, [0, 300, 550, 700]),
+            (.debounce, .leading, 250, steady, [0, 250, 500]),
+            (.debounce, .trailing, 100, "0, 50, 100, 150, 200", [100, 200, 300]),
+            // Nothing of it remains in the next burst.
+            (.debounce, .trailing, 250, "0, 50, 100, 150, 200, 250, 800, 890", [250, 350, 990]),
+            (.debounce, .both, 250, "0, 50, 100, 150, 200, 250, 300, 800", [0, 300, 400, 800]),
+            // The last call is not lost behind one that has passed.
+            (.debounce, .both, 200, "0, 25, 200, 220", [0, 125, 200, 320]),
+            // A call that comes before its end, which is late, is served with it.
+            (.debounce, .trailing, 150, "0, 90, 140 late 20, 160", [170]),
+            // Late leading calls: the window of a debounce begins with the call, that of a throttle with the handler's.
+            (.debounce, .both, nil, "0, 0 late 80, 10", [80, 110]),
+            (.throttle, .both, nil, "0, 0 late 80, 10", [80, 180]),
+            // Neither edge is lost if the window has passed.
+            (.debounce, .both, nil, "0, 0 late 300, 10", [300, 300]),
+            (.throttle, .both, nil, "0, 0 late 300, 10", [300, 400]),
+            // A call during a pause comes its time after the resume.
+            (.debounce, .trailing, nil, "0 pause, 300, 300 resume", [400]),
+        ] as [(Kind, BurstEdge?, Int?, String, [Int])]
+    )
+    func aBurstIsOneCallAndAPeriodHasOne(
+        kind: Kind,
+        edge: BurstEdge?,
+        longest: Int?,
+        script: String,
+        expected: [Int]
+    ) throws {
+        let trigger = try limiter(kind, 100, edge, longest)
+        #expect(virtual.nextDeadline == nil)
+        #expect(run(trigger, script) == [])
+        #expect(calls.all == expected)
+        #expect(virtual.nextDeadline == nil, "it rests again")
+    }
+
     @Test(
         arguments: [
             // A flush lets the waiting call through.
-            (Kind.debounce, .trailing, "flush 0, call 0, flush 30, deliver 30, flush 30", [false, true, false], [30]),
+            (Kind.debounce, .trailing, "0 flush, 0, 30 flush, 30 deliver, 30 flush", [false, true, false], [30]),
             // Neither the first call, which does not wait, nor the second one has come to the handler.
-            (.debounce, .both, "call 0, flush 0, call 0, flush 0, call 1", [false, true], [0, 0, 1]),
-            (.throttle, .both, "call 0, flush 0, call 0, flush 0, call 1", [false, true], [0, 0, 100]),
+            (.debounce, .both, "0, 0 flush, 0, 0 flush, 1", [false, true], [0, 0, 1]),
+            (.throttle, .both, "0, 0 flush, 0, 0 flush, 1", [false, true], [0, 0, 100]),
             // A call after a flush comes with it, and begins no window of its own.
-            (.debounce, .trailing, "call 0, flush 30, call 30, deliver 30, call 40", [true], [30, 140]),
+            (.debounce, .trailing, "0, 30 flush, 30, 30 deliver, 40", [true], [30, 140]),
             // Nor does one after an extra tick of the timer, which lets the waiting call through, too.
-            (.debounce, .trailing, "call 0, fire 30, deliver 30, call 40", [true], [30, 140]),
+            (.debounce, .trailing, "0, 30 fire, 30 deliver, 40", [true], [30, 140]),
+            (.throttle, .both, "0, 0 deliver, 10 fire", [true], [0]),
+            (.throttle, .both, "0, 0 deliver, 10, 10 fire", [true], [0, 10]),
+            (.throttle, .both, "0, 0 cancel, 0 fire", [true, true], []),
             // A call that was dropped, or does not wait, is not flushed.
-            (.debounce, .leading, "call 0, call 0, cancel 0, flush 0", [true, false], []),
-            (.debounce, .trailing, "call 0, call 0, cancel 0, flush 0", [true, false], []),
-            (.debounce, .both, "call 0, call 0, cancel 0, flush 0", [true, false], []),
-            (.throttle, .leading, "call 0, call 0, flush 0", [false], [0]),
+            (.debounce, .leading, "0, 0, 0 cancel, 0 flush", [true, false], []),
+            (.debounce, .trailing, "0, 0, 0 cancel, 0 flush", [true, false], []),
+            (.debounce, .both, "0, 0, 0 cancel, 0 flush", [true, false], []),
+            (.throttle, .leading, "0, 0, 0 flush", [false], [0]),
             // The call after a cancellation is the first of a burst.
-            (.throttle, .both, "cancel 0, call 0, cancel 50", [false, false], [0]),
-            (.throttle, .both, "call 0, call 200, cancel 200, call 250, call 260", [true], [0, 250, 350]),
+            (.throttle, .both, "0 cancel, 0, 50 cancel", [false, false], [0]),
+            (.throttle, .both, "0, 200, 200 cancel, 250, 260", [true], [0, 250, 350]),
         ] as [(Kind, BurstEdge, String, [Bool], [Int])]
     )
     func flushAndCancel(kind: Kind, edge: BurstEdge, script: String, answers: [Bool], expected: [Int]) throws {
@@ -141,11 +134,11 @@ struct DebounceTests {
     /// A flush or a cancellation is of its own burst.
     @Test(arguments: Kind.allCases, [BurstEdge.leading, .trailing, .both])
     func nothingOfABurstRemainsInTheNextOne(kind: Kind, edge: BurstEdge) throws {
-        for former in ["flush 0", "flush 30", "cancel 0", "cancel 30", "flush 0, cancel 0", "flush 30, cancel 30"] {
+        for former in ["0 flush", "30 flush", "0 cancel", "30 cancel", "0 flush, 0 cancel", "30 flush, 30 cancel"] {
             let trigger = try limiter(kind, 100, edge)
-            _ = run(trigger, "call 0, call 0, \(former)")
+            _ = run(trigger, "0, 0, \(former)")
             let before = calls.all.count
-            let burst = "call 0, call 50, call 130, call 170"
+            let burst = "0, 50, 130, 170"
             _ = run(trigger, burst)
             let next = calls.all.dropFirst(before).map { $0 - 1_000 }
             _ = run(try limiter(kind, 100, edge), burst)
@@ -168,32 +161,6 @@ struct DebounceTests {
         #expect(calls.all == [end])
     }
 
-    /// The window of a debounce begins with the call, that of a throttle with the handler's call.
-    @Test(arguments: [
-        (Kind.debounce, 80, [80, 110]), (.throttle, 80, [80, 180]),
-        // Neither edge is lost if the window has passed.
-        (.debounce, 300, [300, 300]), (.throttle, 300, [300, 400]),
-    ])
-    func aLateLeadingCallMovesOnlyTheWindowOfAThrottle(kind: Kind, lateness: Int, expected: [Int]) throws {
-        let trigger = try limiter(kind, 100, .both)
-        trigger()
-        virtual.inject(.wakeLate(by: .milliseconds(lateness)))
-        virtual.advance(by: .milliseconds(10))
-        trigger()
-        virtual.advance(by: .seconds(1))
-        #expect(calls.all == expected)
-    }
-
-    @Test func aCallDuringAPauseComesItsTimeAfterTheResume() throws {
-        let save = try limiter(.debounce, 1_000)
-        for timer in save.timers { timer.pause() }
-        virtual.advance(by: .seconds(100))
-        save()
-        for timer in save.timers { timer.resume() }
-        virtual.advance(by: .seconds(1))
-        #expect(calls.all == [101_000])
-    }
-
     @Test func theHandlerMayCallItsTrigger() throws {
         let (box, calls) = (Box<CallLimiter>(), Count())
         box.value = try Debouncer(.milliseconds(100), on: virtual.service, target: target) { _ in
@@ -209,11 +176,16 @@ struct DebounceTests {
 
     // MARK: Refusals and ends
 
-    @Test(arguments: Kind.allCases, [BurstEdge.leading, .trailing, .both])
-    func aNegativeTimeIsRefused(kind: Kind, edge: BurstEdge) {
-        #expect(throws: TimerError.self) { _ = try limiter(kind, -1, edge) }
-        #expect(virtual.pendingCount == 0)
-        #expect(throws: Never.self) { _ = try limiter(kind, 0, edge) }
+    @Test(
+        arguments: [
+            (Kind.debounce, -1, nil), (.throttle, -1, nil), (.debounce, 100, 99), (.debounce, 100, -1),
+            (.throttle, 100, 100), (.throttle, 100, 300),
+        ] as [(Kind, Int, Int?)]
+    )
+    func aTimeThatMakesNoSenseIsRefused(kind: Kind, time: Int, longest: Int?) {
+        let error = #expect(throws: TimerError.self) { try limiter(kind, time, nil, longest) }
+        #expect(error?.code == .invalidSchedule && virtual.pendingCount == 0)
+        #expect(throws: Never.self) { _ = try limiter(kind, 0) }
     }
 
     @Test(arguments: [true, false]) func aFlushOfWhatHasEndedIsRefused(serviceEnds: Bool) throws {
@@ -234,13 +206,21 @@ struct DebounceTests {
         #expect(trigger.flush() == false)
     }
 
-    @Test func aFinishedTriggerLetsItsCallThroughAndRefusesFurtherOnes() async throws {
-        let save = try limiter(.debounce)
-        #expect(save())
-        async let finished: Void = save.finish()
-        while calls.all.isEmpty { await virtual.advance(by: .zero) }
-        try await finished
-        #expect(calls.all == [0] && !save() && !save.flush())
+    @Test(arguments: Kind.allCases, [BurstEdge.leading, .trailing, .both])
+    func aFinishedTriggerLetsItsCallThroughAndRefusesFurtherOnes(kind: Kind, edge: BurstEdge) async throws {
+        let late = (edge == .trailing ? [] : [0]) + (edge == .leading ? [] : [100])
+        // The handler has heard of neither call, or of the leading one.
+        for (second, expected) in [(0, [0]), (50, late)] {
+            let (trigger, former) = (try limiter(kind, 100, edge), calls.all.count)
+            #expect(trigger())
+            if second > 0 { virtual.advanceWithoutSettling(by: .milliseconds(second)) }
+            #expect(trigger())
+            let finishing = Task.immediate { try await trigger.finish() }
+            virtual.jump(by: .milliseconds(second))
+            try await finishing.value
+            #expect(Array(calls.all.dropFirst(former)) == expected)
+            #expect(!trigger() && !trigger.flush())
+        }
     }
 
     @Test func aReleasedTriggerEndsItsTimer() throws {
@@ -284,23 +264,5 @@ struct DebounceTests {
                 }
             }
         }
-    }
-
-    @Test(.works("threads call one trigger")) func theLastCallOfManyThreadsIsNotLost() async throws {
-        let (service, value, seen, running) = (try TimerService(.usual), Count(), Box<Int>(), Count())
-        let queue = DispatchQueue(label: "test.throttle", attributes: .concurrent)
-        let trigger = try Throttler(.microseconds(50), on: service, deliver: .queue(queue), target: target) { _ in
-            if running.add(1) > 1 { Issue.record("two calls at once") }
-            seen.value = value.value
-            running.add(-1)
-        }
-        try await onThreads(4) { _ in
-            for _ in 0..<5_000 {
-                value.add(1)
-                trigger()
-            }
-        }
-        #expect(await soon { seen.value == 20_000 })
-        service.shutdown()
     }
 }

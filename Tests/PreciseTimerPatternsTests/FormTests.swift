@@ -5,17 +5,15 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// The forms of a pattern's handler: each is called in its place, and the call is decided there.
+/// The forms of a pattern's handler: each heeds its options and is called in its place, and the call is decided there.
 struct FormTests {
     private let virtual = VirtualTime()
     private let targets = Targets()
     private let calls = Count()
 
-    private var called: @Sendable () -> Void { { [calls] in calls.add(1) } }
+    private var given: Given { Given(targets: targets, service: virtual.service) { [calls] in calls.add(1) } }
 
-    private func subject(_ sample: Sample) throws -> any Subject {
-        try sample.subject(targets, virtual.service, called)
-    }
+    private func subject(_ sample: Sample) throws -> any Subject { try sample.subject(given) }
 
     /// Lets time pass, so many calls arrive, and their handlers return: if no processor is free, a task may take longer
     /// than `advance` waits. A call that meets a running handler would come later.
@@ -25,8 +23,41 @@ struct FormTests {
         _ = await soon { calls.value >= count && timers.allSatisfy { $0.runningSince == nil } }
     }
 
+    @Test(arguments: Sample.all) func eachFormHeedsItsOptions(sample: Sample) async throws {
+        let (place, queue, key) = (Box<String>(), DispatchQueue(label: "test.form"), DispatchSpecificKey<String>())
+        queue.setSpecific(key: key, value: "its queue")
+        var given = given
+        given.called = { [calls] in
+            place.value = DispatchQueue.getSpecific(key: key)
+            calls.add(1)
+        }
+        (given.edge, given.longest, given.label) = (.leading, .seconds(20), "its label")
+        (given.tolerance, given.deliver) = (.seconds(3), .queue(queue))
+        let subject = try sample.subject(given)
+        subject.call()
+        let wait = virtual.nextDeadline.map { virtual.now.duration(to: $0) / .seconds(1) }
+        let timers = virtual.service.activeTimers
+        var facts = [
+            "on": "\(timers.count)", "label": "\(timers.first?.label ?? "")",
+            sample.pattern.isTimeouts ? "tolerance" : "edge tolerance": "\(wait ?? -1)",
+        ]
+        if !sample.pattern.isTimeouts {
+            given.longest = .milliseconds(1)
+            let refusal = #expect(throws: TimerError.self) { try sample.subject(given) }
+            facts["longest"] = "\(refusal?.attempted.contains("1 ms at the longest") ?? false)"
+        }
+        await advance(4, toCall: 1, of: subject)
+        if sample.form == .plain { facts["deliver"] = place.value }
+        #expect(facts == sample.facts && calls.value == 1)
+    }
+
     @Test(arguments: Sample.all) func eachFormIsCalledInItsPlaceOnceForABurst(sample: Sample) async throws {
-        let subject = try subject(sample)
+        let stuck = SuspendedQueue()
+        defer { stuck.letRun() }
+        var given = given
+        // A handler of an actor runs there, wherever `deliver` says.
+        if sample.form != .plain { given.deliver = .queue(stuck.queue) }
+        let subject = try sample.subject(given)
         for former in 0...1 {
             for _ in 1...3 { subject.call() }
             let inTheCall = calls.value
@@ -37,26 +68,31 @@ struct FormTests {
             // A handler that came late on a busy machine began a quiet time, in which a leading call would be lost.
             await virtual.advance(by: .seconds(2))
         }
+        if sample.pattern.isTimeouts {
+            #expect(await soon { subject.timers.isEmpty }, "nothing is kept of a key whose handler has returned")
+        }
     }
 
     // MARK: Targets
 
-    /// Lets a handler be called once, and leaves a second call waiting. The targets are released when this returns.
-    private func callTwice(_ sample: Sample) async throws -> (any Subject, Remains) {
-        let targets = Targets()
-        let subject = try sample.subject(targets, virtual.service, called)
-        subject.call()
-        await advance(2, toCall: 1, of: subject)
-        subject.call()
-        return withExtendedLifetime(targets) { (subject, Remains(targets)) }
-    }
-
     @Test(arguments: Sample.all) func noFormRetainsItsTarget(sample: Sample) async throws {
-        let (subject, remains) = try await callTwice(sample)
-        #expect(await soon { remains.areGone }, "the task of the first call may hold it for a moment")
+        weak var thing: Thing?
+        weak var store: Store?
+        let subject: any Subject
+        do {
+            let given = Given(targets: Targets(), service: virtual.service) { [calls] in calls.add(1) }
+            (thing, store) = (given.targets.thing, given.targets.store)
+            subject = try sample.subject(given)
+            subject.call()
+            await advance(2, toCall: 1, of: subject)
+            // A second call waits while the targets are released.
+            subject.call()
+            withExtendedLifetime(given) {}
+        }
+        #expect(await soon { thing == nil && store == nil }, "the task of the first call may hold it for a moment")
         await virtual.advance(by: .seconds(2))
         #expect([calls.value, virtual.pendingCount] == [1, 0])
-        withExtendedLifetime(subject) {}
+        #expect(!sample.pattern.isTimeouts || subject.timers.isEmpty, "nothing is kept of its key")
     }
 
     // MARK: Decisions
@@ -121,9 +157,11 @@ struct FormTests {
     @Test(arguments: Sample.all.filter(\.pattern.isTimeouts))
     func aKeyAndItsTimerAreGoneBeforeTheHandlerIsCalled(sample: Sample) async throws {
         let (box, seen) = (Box<IdleTimeouts<Int>>(), Notes<[Int?]>())
-        let subject = try sample.subject(targets, virtual.service) { [virtual] in
+        var given = given
+        given.called = { [virtual] in
             seen.append([box.value?.count, box.value?.contains(1) == true ? 1 : 0, virtual.pendingCount])
         }
+        let subject = try sample.subject(given)
         box.value = subject as? IdleTimeouts<Int>
         subject.call()
         await virtual.advance(by: .seconds(1))
@@ -150,56 +188,6 @@ struct FormTests {
         mayReturn.open()
         await advance(2, toCall: 2)
         #expect(calls.value == 2)
-    }
-
-    // MARK: Places
-
-    /// `deliver` names a queue on which nothing runs.
-    @Test func anIsolatedHandlerRunsOnItsActorWhereverDeliverSays() async throws {
-        let (service, stuck, thing, called) = (virtual.service, SuspendedQueue(), targets.thing, called)
-        defer { stuck.letRun() }
-        let elsewhere = PreciseTimer.Delivery.queue(stuck.queue)
-        let save = try Debouncer(.seconds(1), on: service, deliver: elsewhere, target: thing) { @MainActor _ in
-            onMain(called)
-        }
-        let draw = try Throttler(.seconds(1), on: service, deliver: elsewhere, target: thing) { @Clerk _ in
-            onClerk(called)
-        }
-        let timeouts = IdleTimeouts<Int>(on: service, deliver: elsewhere, target: thing) { @MainActor _, _ in
-            onMain(called)
-        }
-        #expect(await callsOfOne(save, draw, timeouts) == 3)
-    }
-
-    @Test func aHandlerValueIsCalledOnItsQueue() async throws {
-        let (service, thing, called) = (virtual.service, targets.thing, called)
-        let queue = DispatchQueue(label: "test.form")
-        let onQueue: @Sendable () -> Void = {
-            dispatchPrecondition(condition: .onQueue(queue))
-            called()
-        }
-        let forTarget: @Sendable (Thing) -> Void = { _ in onQueue() }
-        let forBoth: @Sendable (Thing, Int) -> Void = { _, _ in onQueue() }
-        let save = try Debouncer(.seconds(1), on: service, deliver: .queue(queue), target: thing, handler: forTarget)
-        let timeouts = IdleTimeouts<Int>(on: service, deliver: .queue(queue), target: thing, handler: forBoth)
-        #expect(await callsOfOne(save, timeouts) == 2)
-    }
-
-    @Test func aHandlerValueOfTheMainActorIsCalledThere() async throws {
-        let (service, thing, called) = (virtual.service, targets.thing, called)
-        let forTarget: @MainActor @Sendable (Thing) -> Void = { _ in onMain(called) }
-        let forBoth: @MainActor @Sendable (Thing, Int) -> Void = { _, _ in onMain(called) }
-        let save = try Debouncer(.seconds(1), on: service, target: thing, handler: forTarget)
-        let draw = try Throttler(.seconds(1), on: service, target: thing, handler: forTarget)
-        let timeouts = IdleTimeouts<Int>(on: service, target: thing, handler: forBoth)
-        #expect(await callsOfOne(save, draw, timeouts) == 3)
-    }
-
-    /// How many handlers are called for one call, or one time-out, of each.
-    private func callsOfOne(_ patterns: any Subject...) async -> Int {
-        for pattern in patterns { pattern.call() }
-        await advance(1, toCall: patterns.count)
-        return calls.value
     }
 }
 
@@ -244,71 +232,144 @@ extension FormTests {
         static let isolated = all.filter { $0.form.actor(of: Targets()) != nil }
 
         var testDescription: String { "\(pattern), \(form)" }
+
+        /// What is seen of the options of its initializer.
+        var facts: [String: String] {
+            var facts = ["on": "1", "label": "its label"]
+            if form == .plain { facts["deliver"] = "its queue" }
+            let timings = ["edge tolerance": "3.0", "longest": "true"]
+            return facts.merging(pattern.isTimeouts ? ["tolerance": "4.0"] : timings) { $1 }
+        }
+
+        /// Its initializer.
+        var row: FormRow {
+            let deliver = [.plain, .mainActor, .globalActor].contains(form) ? "deliver:" : ""
+            let handler = [.actor, .actorAwaiting].contains(form) ? "(isolated Target" : "@Sendable (Target"
+            let rest = "tolerance:\(deliver)label:target:handler:)"
+            if !pattern.isTimeouts {
+                return FormRow("CallLimiter.init(_:edge:longest:on:\(rest)", handler, facts: facts)
+            }
+            let key = pattern == .timeouts ? ", Key)" : ", Key, PreciseTimer.Tick)"
+            return FormRow("IdleTimeouts.init(on:\(rest)", handler + key, facts: facts)
+        }
     }
 }
 
-/// Makes what a sample says, with a function that each handler calls before it awaits.
-extension FormTests.Sample {
-    fileprivate typealias Call = @Sendable () -> Void
+/// What the initializers of patterns are given, and what their handlers call before they await.
+private struct Given {
+    let targets: Targets
+    let service: TimerService
+    var called: @Sendable () -> Void
+    var edge: BurstEdge?
+    var longest: Duration?
+    var tolerance = Duration.zero
+    var deliver = PreciseTimer.Delivery.inline
+    var label: String?
 
-    fileprivate func subject(_ its: Targets, _ service: TimerService, _ called: @escaping Call) throws -> any Subject {
-        switch pattern {
-        case .debouncer: try debouncer(its, service, .trailing, called)
-        case .leadingDebouncer: try debouncer(its, service, .leading, called)
-        case .timeouts: timeouts(its, service, called)
-        case .timeoutsWithTick: timeoutsWithTick(its, service, called)
-        }
+    init(targets: Targets, service: TimerService, called: @escaping @Sendable () -> Void) {
+        (self.targets, self.service, self.called) = (targets, service, called)
     }
 
-    private func debouncer(
-        _ its: Targets,
-        _ service: TimerService,
-        _ edge: BurstEdge,
-        _ called: @escaping Call
-    ) throws -> Debouncer {
-        let (second, thing, store) = (Duration.seconds(1), its.thing, its.store)
-        return switch form {
-        case .plain: try Debouncer(second, edge: edge, on: service, target: thing) { _ in called() }
-        case .awaiting: try Debouncer(second, edge: edge, on: service, target: thing) { _ in await yield(called) }
-        case .mainActor:
-            try Debouncer(second, edge: edge, on: service, target: thing) { @MainActor _ in onMain(called) }
-        case .mainActorAwaiting:
-            try Debouncer(second, edge: edge, on: service, target: thing) { @MainActor _ in
-                await yield { onMain(called) }
-            }
-        case .globalActor:
-            try Debouncer(second, edge: edge, on: service, target: thing) { @Clerk _ in onClerk(called) }
-        case .actor: try Debouncer(second, edge: edge, on: service, target: store) { store async in store.step(called) }
-        case .actorAwaiting:
-            try Debouncer(second, edge: edge, on: service, target: store) { store in
-                await yield { store.step(called) }
-            }
-        }
+    func debouncer(_ handler: @escaping @isolated(any) @Sendable (Thing) -> Void) throws -> Debouncer {
+        try Debouncer(
+            .seconds(1),
+            edge: edge,
+            longest: longest,
+            on: service,
+            tolerance: tolerance,
+            deliver: deliver,
+            label: label,
+            target: targets.thing,
+            handler: handler
+        )
     }
 
-    private func timeouts(_ its: Targets, _ service: TimerService, _ called: @escaping Call) -> IdleTimeouts<Int> {
-        let (thing, store) = (its.thing, its.store)
-        return switch form {
-        case .plain: IdleTimeouts(on: service, target: thing) { _, _ in called() }
-        case .awaiting: IdleTimeouts(on: service, target: thing) { _, _ in await yield(called) }
-        case .mainActor: IdleTimeouts(on: service, target: thing) { @MainActor _, _ in onMain(called) }
-        case .mainActorAwaiting:
-            IdleTimeouts(on: service, target: thing) { @MainActor _, _ in await yield { onMain(called) } }
-        case .globalActor: IdleTimeouts(on: service, target: thing) { @Clerk _, _ in onClerk(called) }
-        case .actor: IdleTimeouts(on: service, target: store) { store, _ async in store.step(called) }
-        case .actorAwaiting: IdleTimeouts(on: service, target: store) { store, _ in await yield { store.step(called) } }
-        }
+    func awaiting(_ handler: @escaping @isolated(any) @Sendable (Thing) async -> Void) throws -> Debouncer {
+        try Debouncer(
+            .seconds(1),
+            edge: edge,
+            longest: longest,
+            on: service,
+            tolerance: tolerance,
+            label: label,
+            target: targets.thing,
+            handler: handler
+        )
     }
 
-    private func timeoutsWithTick(
-        _ its: Targets,
-        _ service: TimerService,
-        _ called: @escaping Call
+    func ofStore(_ handler: @escaping @Sendable (isolated Store) async -> Void) throws -> Debouncer {
+        try Debouncer(
+            .seconds(1),
+            edge: edge,
+            longest: longest,
+            on: service,
+            tolerance: tolerance,
+            label: label,
+            target: targets.store,
+            handler: handler
+        )
+    }
+
+    func timeouts(_ handler: @escaping @isolated(any) @Sendable (Thing, Int) -> Void) -> IdleTimeouts<Int> {
+        IdleTimeouts(
+            on: service,
+            tolerance: tolerance,
+            deliver: deliver,
+            label: label,
+            target: targets.thing,
+            handler: handler
+        )
+    }
+
+    func timeoutsWithTick(
+        _ handler: @escaping @isolated(any) @Sendable (Thing, Int, PreciseTimer.Tick) -> Void
     ) -> IdleTimeouts<Int> {
-        switch form {
-        case .mainActor: IdleTimeouts(on: service, target: its.thing) { @MainActor _, _, _ in onMain(called) }
-        case .globalActor: IdleTimeouts(on: service, target: its.thing) { @Clerk _, _, _ in onClerk(called) }
-        default: IdleTimeouts(on: service, target: its.thing) { _, _, _ in called() }
+        IdleTimeouts(
+            on: service,
+            tolerance: tolerance,
+            deliver: deliver,
+            label: label,
+            target: targets.thing,
+            handler: handler
+        )
+    }
+
+    func timeoutsAwaiting(
+        _ handler: @escaping @isolated(any) @Sendable (Thing, Int) async -> Void
+    ) -> IdleTimeouts<Int> {
+        IdleTimeouts(on: service, tolerance: tolerance, label: label, target: targets.thing, handler: handler)
+    }
+
+    func timeoutsOfStore(_ handler: @escaping @Sendable (isolated Store, Int) async -> Void) -> IdleTimeouts<Int> {
+        IdleTimeouts(on: service, tolerance: tolerance, label: label, target: targets.store, handler: handler)
+    }
+}
+
+extension FormTests.Sample {
+    fileprivate func subject(_ given: Given) throws -> any Subject {
+        var given = given
+        let called = given.called
+        if pattern == .leadingDebouncer { given.edge = .leading }
+        return switch (pattern.isTimeouts, form) {
+        case (false, .plain): try given.debouncer { _ in called() }
+        case (false, .awaiting): try given.awaiting { _ in await yield(called) }
+        case (false, .mainActor): try given.debouncer { @MainActor _ in onMain(called) }
+        case (false, .mainActorAwaiting): try given.awaiting { @MainActor _ in await yield { onMain(called) } }
+        case (false, .globalActor): try given.debouncer { @Clerk _ in onClerk(called) }
+        case (false, .actor): try given.ofStore { store async in store.step(called) }
+        case (false, .actorAwaiting): try given.ofStore { store in await yield { store.step(called) } }
+        case (true, .plain) where pattern == .timeoutsWithTick: given.timeoutsWithTick { _, _, _ in called() }
+        case (true, .mainActor) where pattern == .timeoutsWithTick:
+            given.timeoutsWithTick { @MainActor _, _, _ in onMain(called) }
+        case (true, .globalActor) where pattern == .timeoutsWithTick:
+            given.timeoutsWithTick { @Clerk _, _, _ in onClerk(called) }
+        case (true, .plain): given.timeouts { _, _ in called() }
+        case (true, .awaiting): given.timeoutsAwaiting { _, _ in await yield(called) }
+        case (true, .mainActor): given.timeouts { @MainActor _, _ in onMain(called) }
+        case (true, .mainActorAwaiting): given.timeoutsAwaiting { @MainActor _, _ in await yield { onMain(called) } }
+        case (true, .globalActor): given.timeouts { @Clerk _, _ in onClerk(called) }
+        case (true, .actor): given.timeoutsOfStore { store, _ async in store.step(called) }
+        case (true, .actorAwaiting): given.timeoutsOfStore { store, _ in await yield { store.step(called) } }
         }
     }
 }
@@ -341,16 +402,6 @@ extension IdleTimeouts: Subject where Key == Int {
 private struct Targets {
     let thing = Thing()
     let store = Store()
-}
-
-/// The targets that are still alive.
-private struct Remains {
-    private weak let thing: Thing?
-    private weak let store: Store?
-
-    init(_ targets: Targets) { (thing, store) = (targets.thing, targets.store) }
-
-    var areGone: Bool { thing == nil && store == nil }
 }
 
 @MainActor private func onMain(_ called: () -> Void) {

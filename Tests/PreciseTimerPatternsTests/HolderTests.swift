@@ -40,80 +40,52 @@ struct HolderTests {
         return timeouts
     }
 
-    // MARK: Storing
+    enum Kind: CaseIterable { case debouncer, throttler, timeouts, lamp }
 
-    @Test func storeReturnsWhatItStoresAndIsItsOnlyOwner() throws {
-        try debouncer().store(in: bag)()
-        timeouts(1).store(in: bag)
-        virtual.advance(by: .seconds(1))
-        #expect(calls.value == 2)
-        let (save, draw, timeouts, lamp) = (try debouncer(), try throttler(), timeouts(), try lamp())
-        #expect(save.store(in: bag) === save && draw.store(in: bag, named: "draw") === draw)
-        #expect(timeouts.store(in: bag, named: 7) === timeouts && lamp.store(in: bag) === lamp)
-        #expect(bag.count == 6)
+    /// A holder whose handler is on its way.
+    private func holder(_ kind: Kind) throws -> any TimerHolder {
+        let limiter: CallLimiter
+        switch kind {
+        case .debouncer: limiter = try debouncer()
+        case .throttler: limiter = try throttler()
+        case .timeouts: return timeouts(1, 2)
+        case .lamp: return try lamp()
+        }
+        limiter()
+        return limiter
     }
 
-    @Test func aNameTakenAgainCancelsTheTimersOfItsFormerHolder() throws {
-        let (save, timeouts) = (try debouncer(), timeouts(1, 2))
-        save.store(in: bag, named: "name")()
-        save.store(in: bag, named: "name")
-        #expect(!save.hasEnded, "it is the same")
-        for _ in 1...2 { timeouts.store(in: bag, named: "name") }
-        #expect(save.hasEnded && timeouts.count == 2)
-        let lamp = try lamp().store(in: bag, named: "name")
-        #expect(timeouts.count == 0 && !lamp.hasEnded)
-        let draw = try throttler().store(in: bag, named: "name")
-        #expect(lamp.hasEnded && !draw.hasEnded)
-        #expect([bag.count, virtual.pendingCount] == [1, 1])
+    // MARK: Members
+
+    @Test(arguments: Kind.allCases) func aBagIsTheOnlyOwnerAndGivesNoTimerForTheNameOfAnother(kind: Kind) throws {
+        do {
+            let holder = try holder(kind)
+            #expect(holder.store(in: bag, named: "name") === holder)
+        }
+        try PreciseTimer.schedule(.every(.seconds(9)), on: virtual.service) { _, _ in }.store(in: bag, named: "timer")
+        #expect(bag.count == 2 && bag["name"] == nil && bag["timer"] != nil)
         virtual.advance(by: .seconds(2))
+        #expect(calls.value + log.count == [.debouncer: 1, .throttler: 1, .timeouts: 2, .lamp: 3][kind])
+    }
+
+    @Test(arguments: Kind.allCases) func aNameTakenAgainCancelsTheTimersOfItsFormerHolder(kind: Kind) throws {
+        let holder = try holder(kind)
+        for _ in 1...2 { holder.store(in: bag, named: "name") }
+        #expect(holder.timers.allSatisfy { !$0.hasEnded }, "it is the same")
+        let other = try throttler().store(in: bag, named: "name")
+        #expect(holder.timers.allSatisfy { $0.hasEnded } && !other.hasEnded)
+        #expect([bag.count, virtual.pendingCount] == [1, 1])
+        virtual.advance(by: .seconds(5))
         #expect([calls.value, log.count] == [0, 0])
     }
 
-    @Test func theNameOfWhatIsNoTimerYieldsNil() throws {
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { _, _ in }.store(in: bag, named: "timer")
-        try debouncer().store(in: bag, named: "save")
-        timeouts(1).store(in: bag, named: "timeouts")
-        try lamp().store(in: bag, named: "lamp")
-        #expect(["timer", "save", "timeouts", "lamp"].map { bag[$0] == nil } == [false, true, true, true])
-        #expect(bag.count == 4)
-    }
-
-    // MARK: Cancelling
-
     @Test func cancellingByNameIsTrueOnlyIfATimerEnded() throws {
-        let timeouts = timeouts(1, 2)
-        timeouts.store(in: bag, named: "timeouts")
-        #expect(bag.cancel("timeouts"))
-        #expect(!bag.cancel("timeouts"), "the name is free")
-        timeouts.store(in: bag, named: "timeouts")
-        #expect(!bag.cancel("timeouts"), "it has no timer")
-        let lamp = try lamp().store(in: bag, named: "lamp")
-        lamp.timers.first?.cancel()
-        #expect(bag.cancel("lamp") && lamp.hasEnded)
-        let draw = try throttler().store(in: bag, named: "draw")
-        draw()
-        #expect(bag.cancel("draw") && draw.hasEnded && draw.timers.allSatisfy(\.hasEnded))
-        draw()
-        #expect(!draw.flush())
-        let save = try debouncer().store(in: bag, named: "save")
-        for timer in save.timers { timer.cancel() }
-        #expect(!bag.cancel("save"), "its timer had ended")
-        virtual.advance(by: .seconds(5))
-        #expect(calls.value == 0 && virtual.pendingCount == 0 && virtual.nextDeadline == nil)
-    }
-
-    @Test func aReleasedBagCancelsTheTimersOfItsMembers() throws {
-        let (save, timeouts, lamp) = (try debouncer(), timeouts(1), try lamp())
-        do {
-            let bag = TimerBag()
-            save.store(in: bag)()
-            timeouts.store(in: bag, named: "timeouts")
-            lamp.store(in: bag)
-            withExtendedLifetime(bag) {}
-        }
-        #expect(save.hasEnded && lamp.hasEnded && timeouts.count == 0)
-        virtual.advance(by: .seconds(2))
-        #expect([calls.value, log.count, virtual.pendingCount] == [0, 0, 0])
+        let (save, lamp) = (try debouncer(), try lamp())
+        timeouts().store(in: bag, named: "no timer")
+        save.store(in: bag, named: "ended")
+        for timer in save.timers + lamp.timers.prefix(1) { timer.cancel() }
+        lamp.store(in: bag, named: "one of two")
+        #expect(["no timer", "ended", "one of two"].map(bag.cancel) == [false, false, true])
     }
 
     // MARK: Ended members
@@ -137,24 +109,6 @@ struct HolderTests {
         #expect(bag.count == 1, "a key may come at any time")
     }
 
-    private struct WeakDebouncer {
-        weak let debouncer: Debouncer?
-    }
-
-    @Test func aBagLetsEndedMembersGo() throws {
-        var held: [WeakDebouncer] = []
-        let timeouts = timeouts().store(in: bag)
-        for _ in 0..<100 {
-            let target = Thing()
-            held.append(WeakDebouncer(debouncer: try debouncer(target).store(in: bag)))
-            withExtendedLifetime(target) {}
-        }
-        #expect(held.count { $0.debouncer != nil } <= 16)
-        timeouts.refresh(1, after: .seconds(1))
-        bag.cancelAll()
-        #expect(timeouts.count == 0, "without a key, they stay in the bag")
-    }
-
     // MARK: Last ticks
 
     /// Finishes all members, while time stands still. Returns how often handlers were called.
@@ -170,39 +124,6 @@ struct HolderTests {
         try await finishing.value
         #expect(bag.count == 0)
         return calls.value
-    }
-
-    @Test func finishAllLetsEachWaitingCallThroughOnce() async throws {
-        let (bag, service, target, noted) = (bag, virtual.service, target, Notes<String>())
-        let throttler = { (name: String) in
-            try Throttler(.seconds(1), on: service, target: target) { _ in noted.append(name) }.store(in: bag)
-        }
-        let save = try Debouncer(.seconds(1), on: service, target: target) { _ in noted.append("save") }.store(in: bag)
-        let (led, waits) = (try throttler("led"), try throttler("waits"))
-        let (hasBothEdges, isDropped) = (try throttler("both edges"), try throttler("dropped"))
-        for call in [led, waits] { call() }
-        virtual.advanceWithoutSettling(by: .milliseconds(1))
-        #expect(noted.all == ["led", "waits"], "the leading edge")
-        // Neither of two calls has come to the handler that has both edges.
-        for call in [save, waits, hasBothEdges, hasBothEdges, isDropped] { call() }
-        isDropped.cancel()
-        _ = try await finishAll()
-        #expect(noted.all.sorted() == ["both edges", "led", "save", "waits", "waits"])
-        for call in [save, led] {
-            #expect(call.hasEnded)
-            call()
-        }
-        await virtual.advance(by: .seconds(5))
-        #expect(noted.all.count == 5)
-    }
-
-    @Test(.waits("last ticks come to the main actor")) func finishAllWaitsForALastCallOnTheMainActor() async throws {
-        let save = try Debouncer(.seconds(1), on: virtual.service, target: target) { @MainActor [calls] _ in
-            await Task.yield()
-            calls.add(1)
-        }
-        save.store(in: bag)()
-        #expect(try await finishAll() == 1)
     }
 
     @Test(arguments: [true, false]) func timeoutsOfABagEndWithoutACallAndCanBeSetAgain(lastTick: Bool) async throws {
@@ -222,20 +143,15 @@ struct HolderTests {
 
     // MARK: Waiting
 
-    enum HandlerPlace: CaseIterable { case pool, mainActor, actor, queue }
+    enum HandlerPlace: CaseIterable { case pool, queue }
     enum Wait: CaseIterable { case cancelling, cancellingWithin, finishing }
 
     /// Time-outs whose handler runs in a place until a gate is opened.
     private func timeouts(in place: HandlerPlace, _ stay: Stay) -> IdleTimeouts<Int> {
-        let service = virtual.service
-        switch place {
-        case .pool: return IdleTimeouts<Int>(on: service, target: target) { _, _ in await stay.pass() }
-        case .mainActor:
-            return IdleTimeouts<Int>(on: service, target: target) { @MainActor _, _ in await stay.pass() }
-        case .actor: return IdleTimeouts<Int>(on: service, target: stay.host) { _, _ in await stay.pass() }
-        case .queue:
-            let queue = DispatchQueue(label: "test.holder")
-            return IdleTimeouts<Int>(on: service, deliver: .queue(queue), target: target) { _, _ in stay.pass() }
+        let (service, queue) = (virtual.service, DispatchQueue(label: "test.holder"))
+        return switch place {
+        case .pool: IdleTimeouts<Int>(on: service, target: target) { _, _ in await stay.pass() }
+        case .queue: IdleTimeouts<Int>(on: service, deliver: .queue(queue), target: target) { _, _ in stay.pass() }
         }
     }
 
@@ -260,6 +176,7 @@ struct HolderTests {
         stay.mayReturn.open()
         #expect(try await waiting.value, "the handler has returned before the end")
         #expect(timeouts.timers.allSatisfy { $0.hasEnded } && virtual.pendingCount == 0)
+        #expect(timeouts.timers.count == (wait == .finishing ? 0 : 1), "that of the key whose handler ran is let go")
     }
 }
 
@@ -268,7 +185,6 @@ private final class Stay: Sendable {
     let isRunning = Gate()
     let mayReturn = Gate()
     let hasReturned = Gate()
-    let host = Host()
 
     func pass() {
         isRunning.open()
@@ -282,5 +198,3 @@ private final class Stay: Sendable {
         hasReturned.open()
     }
 }
-
-private actor Host {}

@@ -1,4 +1,3 @@
-import Dispatch
 import PreciseTimer
 import PreciseTimerPatterns
 import PreciseTimerTestKit
@@ -10,75 +9,66 @@ struct IdleTimeoutsTests {
     private let virtual = VirtualTime()
     private let expired = Notes<String>()
 
-    private func timeouts(
-        tolerance: Duration = .zero,
-        deliver: PreciseTimer.Delivery = .inline,
-        keys: [String] = []
-    ) -> IdleTimeouts<String> {
-        let timeouts = IdleTimeouts<String>(
-            on: virtual.service,
-            tolerance: tolerance,
-            deliver: deliver,
-            target: expired
-        ) { [virtual] expired, key in
+    private func timeouts(tolerance: Duration = .zero, keys: [String] = []) -> IdleTimeouts<String> {
+        let timeouts = IdleTimeouts<String>(on: virtual.service, tolerance: tolerance, target: expired) {
+            [virtual] expired, key in
             expired.append("\(key) at \(virtual.now.nanoseconds / 1_000_000_000 - 1)")
         }
         for key in keys { timeouts.refresh(key, after: .seconds(1)) }
         return timeouts
     }
 
-    @Test func eachKeyPassesOnceAtItsTimeAndIsForgotten() {
-        let timeouts = timeouts()
-        let areSet = [("one", 1), ("three", 3), ("two", 2), ("now", 0)]
-            .map { timeouts.refresh($0, after: .seconds($1)) }
-        #expect(areSet == [true, true, true, true])
-        #expect(expired.all.isEmpty, "nothing is delivered inside a call")
-        virtual.advance(by: .zero)
-        #expect(expired.all == ["now at 0"])
-        #expect(timeouts.count == 3 && timeouts.contains("one"))
-        virtual.advance(by: .seconds(1))
-        #expect(timeouts.count == 2 && !timeouts.contains("one"))
-        virtual.advance(by: .seconds(3_600))
-        #expect(expired.all == ["now at 0", "one at 1", "two at 2", "three at 3"])
-        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
+    /// A key that reports its release.
+    private struct Tracked: Hashable {
+        let name: Int
+        let thing: Thing
+
+        static func == (left: Tracked, right: Tracked) -> Bool { left.name == right.name }
+        func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
 
-    @Test func aRefreshPostponesOrHastens() {
-        let timeouts = timeouts()
-        for _ in 1...100 {
-            timeouts.refresh("busy", after: .seconds(30))
-            virtual.advance(by: .seconds(29))
+    /// A key's `deinit` may use the object, so no key is released under its lock.
+    @Test(arguments: 0..<Effort.of(40, thorough: 2_000))
+    func keysPassAndAreKeptAsATableOfTheirDeadlinesSays(seed: Int) {
+        let (box, expired, alive) = (Box<IdleTimeouts<Tracked>>(), Notes<String>(), Count())
+        let timeouts = IdleTimeouts<Tracked>(on: virtual.service, target: expired) { [virtual] expired, key in
+            expired.append("\(key.name) at \(virtual.now)")
         }
-        #expect(expired.all.isEmpty)
-        #expect(virtual.pendingCount == 1, "one timer for each key")
-        timeouts.refresh("busy", after: .seconds(2))
-        virtual.advance(by: .seconds(30))
-        #expect(expired.all == ["busy at 2902"])
-    }
-
-    @Test func aCancelledKeyDoesNotPass() {
-        let timeouts = timeouts(keys: ["one", "two", "three"])
-        #expect(["two", "two", "four"].map(timeouts.cancel) == [true, false, false])
-        virtual.advance(by: .seconds(1))
-        #expect(expired.all == ["one at 1", "three at 1"])
-        #expect(!timeouts.cancel("one"), "it has passed")
-        timeouts.refresh("one", after: .seconds(1))
-        timeouts.cancelAll()
-        #expect([timeouts.count, virtual.pendingCount] == [0, 0])
-        timeouts.refresh("five", after: .seconds(1))
-        virtual.advance(by: .seconds(1))
-        #expect(expired.all.last == "five at 2", "it goes on after that")
+        box.value = timeouts
+        let key = { (name: Int) in
+            alive.add(1)
+            return Tracked(name: name, thing: Thing { alive.add(-1 + 0 * (box.value?.count ?? 0)) })
+        }
+        var (random, deadlines, passed) = (SeededGenerator(seed: UInt64(seed)), [Int: TimerInstant](), [String]())
+        for _ in 0..<60 {
+            let (name, seconds) = (Int.random(in: 0..<4, using: &random), Int.random(in: -1...3, using: &random))
+            switch Int.random(in: 0..<16, using: &random) {
+            case 0:
+                timeouts.cancelAll()
+                deadlines = [:]
+            case 1...3: #expect(timeouts.cancel(key(name)) == (deadlines.removeValue(forKey: name) != nil))
+            case 4...7:
+                virtual.advance(by: .seconds(max(0, seconds)))
+                let due = deadlines.filter { $0.value <= virtual.now }
+                passed += due.map { "\($0.key) at \($0.value)" }
+                for name in due.keys { deadlines[name] = nil }
+            default:
+                #expect(timeouts.refresh(key(name), after: .seconds(seconds)) == (seconds >= 0))
+                if seconds >= 0 { deadlines[name] = virtual.now.advanced(by: .seconds(seconds)) }
+            }
+            #expect(expired.all.sorted() == passed.sorted())
+            #expect((0..<4).filter { timeouts.contains(key($0)) } == deadlines.keys.sorted())
+            // Nothing is kept of a key that has passed or was cancelled.
+            let kept = [timeouts.count, timeouts.timers.count, virtual.pendingCount, alive.value]
+            #expect(kept.allSatisfy { $0 == deadlines.count }, "\(kept) for \(deadlines.count) keys")
+        }
+        box.value = nil
     }
 
     // MARK: Refusals and ends
 
-    @Test func aNegativeTimeLeavesATimeoutAsItWas() {
-        let timeouts = timeouts(keys: ["one"])
-        #expect(["one", "two"].map { timeouts.refresh($0, after: .seconds(-1)) } == [false, false])
-        #expect([timeouts.count, virtual.pendingCount] == [1, 1], "no key was added")
-        virtual.advance(by: .seconds(1))
-        #expect(expired.all == ["one at 1"])
-        #expect(!self.timeouts(tolerance: .seconds(-1)).refresh("one", after: .seconds(1)))
+    @Test func aNegativeToleranceIsRefused() {
+        #expect(!timeouts(tolerance: .seconds(-1)).refresh("one", after: .seconds(1)))
     }
 
     @Test func aServiceThatWasShutDownRefusesAndKeepsNoKey() {
@@ -119,13 +109,6 @@ struct IdleTimeoutsTests {
         #expect(Set(expired.all) == Set((9_000..<11_000).map { "\($0) at 30" }))
     }
 
-    @Test func aReleasedObjectEndsItsTimeouts() {
-        do { withExtendedLifetime(timeouts(keys: ["one"])) {} }
-        #expect(virtual.pendingCount == 0)
-        virtual.advance(by: .seconds(1))
-        #expect(expired.all.isEmpty)
-    }
-
     // MARK: Handlers
 
     @Test func theHandlerMayRefreshAndCancel() {
@@ -151,21 +134,6 @@ struct IdleTimeoutsTests {
         #expect(virtual.pendingCount == 0)
     }
 
-    @Test func aRefreshThatComesWhileTheTickIsOnItsWayWins() {
-        let queue = DispatchQueue(label: "test.idle")
-        queue.suspend()
-        let timeouts = timeouts(deliver: .queue(queue), keys: ["postponed", "cancelled", "idle"])
-        virtual.advance(by: .seconds(1))
-        #expect(timeouts.refresh("postponed", after: .seconds(5)))
-        #expect(timeouts.cancel("cancelled"))
-        queue.resume()
-        queue.sync {}
-        #expect(expired.all == ["idle at 1"])
-        virtual.advance(by: .seconds(5))
-        queue.sync {}
-        #expect(expired.all == ["idle at 1", "postponed at 6"])
-    }
-
     /// The refresh comes after the tick was decided, and before the handler is called.
     @Test func aRefreshJustBeforeTheHandlerWinsAndTheNextOneToo() throws {
         let alarm = ManualAlarm()
@@ -179,34 +147,6 @@ struct IdleTimeoutsTests {
         alarm.move(by: .seconds(5))
         alarm.fire()
         #expect(expired.all == ["one"])
-    }
-
-    /// A key that reports its release.
-    private struct Tracked: Hashable {
-        let name: String
-        let thing: Thing
-
-        static func == (left: Tracked, right: Tracked) -> Bool { left.name == right.name }
-        func hash(into hasher: inout Hasher) { hasher.combine(name) }
-    }
-
-    /// A key's `deinit` may use the object, so no key is released under its lock.
-    @Test func keysAreReleasedOutsideTheLock() {
-        let (box, releases) = (Box<IdleTimeouts<Tracked>>(), Count())
-        let key = { (name: String) in
-            Tracked(name: name, thing: Thing { releases.add(1 + 0 * (box.value?.count ?? 0)) })
-        }
-        box.value = IdleTimeouts<Tracked>(on: virtual.service, target: releases) { _, _ in }
-        for name in ["one", "two", "three", "four"] {
-            box.value?.refresh(key(name), after: .seconds(1))
-            box.value?.refresh(key(name), after: .seconds(name == "one" ? 1 : 2))
-        }
-        virtual.advance(by: .seconds(1))
-        box.value?.cancel(key("two"))
-        box.value?.cancelAll()
-        virtual.advance(by: .seconds(1))
-        #expect(releases.value == 4 + 4 + 1)
-        box.value = nil
     }
 
     // MARK: A process that stood still
@@ -272,6 +212,10 @@ struct IdleTimeoutsTests {
         if end != .cancel { #expect(virtual.pendingCount == 0) }
         await virtual.advance(by: .seconds(60))
         #expect(expired.all == [])
+        // Nothing of the wait remains.
+        let isSet = timeouts?.refresh("next", after: .seconds(1)) ?? false
+        await virtual.advance(by: .seconds(1))
+        #expect(expired.all == (isSet ? ["next at 63"] : []) && isSet == (end != .release && end != .shutdown))
     }
 
     @Test func aHandlerThatGetsTheTickIsCalledAtOnceAndSeesHowLateItIs() {

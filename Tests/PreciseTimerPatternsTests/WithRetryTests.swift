@@ -13,16 +13,17 @@ struct WithRetryTests {
 
     // MARK: Pauses
 
-    /// The pauses between five attempts that fail, in milliseconds.
+    fileprivate typealias Attempt = @Sendable (Int) async throws -> Void
+
+    /// The pauses of an operation whose attempts fail, in milliseconds.
     private func pauses(
-        _ backoff: PreciseTimer.Backoff,
-        _ jitter: PreciseTimer.Jitter = .none,
-        seed: UInt64 = 0
+        seed: UInt64 = 0,
+        _ call: @escaping @Sendable (TimerService, @escaping Attempt) async throws -> Void
     ) async throws -> [Int] {
         let (virtual, times, isOver) = (VirtualTime(seed: seed), Notes<TimerInstant>(), Gate())
         let retrying = Task {
             defer { isOver.open() }
-            try await withRetry(attempts: 5, backoff: backoff, jitter: jitter, on: virtual.service) { attempt in
+            try await call(virtual.service) { attempt in
                 times.append(virtual.now)
                 throw Broken(attempt: attempt)
             }
@@ -31,24 +32,74 @@ struct WithRetryTests {
             await virtual.settle()
             if let next = virtual.nextDeadline { virtual.advanceWithoutSettling(by: virtual.now.duration(to: next)) }
         }
-        await #expect(throws: Broken(attempt: 5)) { try await retrying.value }
+        await #expect(throws: Broken(attempt: times.all.count)) { try await retrying.value }
         return zip(times.all, times.all.dropFirst()).map { Int($0.duration(to: $1) / .milliseconds(1)) }
     }
 
-    @Test func pausesGrowUpToALimit() async throws {
-        let doubling = PreciseTimer.Backoff.exponential(from: .milliseconds(100), upTo: .milliseconds(350))
-        #expect(try await pauses(doubling) == [100, 200, 350, 350])
-        #expect(try await pauses(.constant(.milliseconds(30))) == [30, 30, 30, 30])
+    enum Form: CaseIterable {
+        case numbered, plain, choosingNumbered, choosing
+
+        var chooses: Bool { self == .choosingNumbered || self == .choosing }
+
+        /// Of a pause with jitter, only its limits are certain.
+        var facts: [String: String] {
+            chooses
+                ? ["longestPause jitter on": "1500..<3000, 1500..<3000, 1500..<3000"]
+                : ["backoff jitter on retryIf": "1000, 2000, 3000"]
+        }
+
+        var row: FormRow {
+            let options = chooses ? "backoff:longestPause:jitter:on" : "backoff:jitter:on:retryIf"
+            let operation = self == .numbered || self == .choosingNumbered ? "(Int) async" : "() async"
+            return FormRow("withRetry(attempts:\(options):operation:)", operation, facts: facts)
+        }
+
+        /// Has five attempts at most, and does not repeat the fourth one.
+        @Sendable fileprivate func call(on service: TimerService, attempt: @escaping Attempt) async throws {
+            let (number, longest) = (Count(), Duration.seconds(3))
+            let next = { @Sendable in try await attempt(number.add(1)) }
+            let backoff = PreciseTimer.Backoff.exponential(from: .seconds(1), upTo: longest)
+            let goesOn = { (error: any Error) in (error as? Broken)?.attempt != 4 }
+            let pause = { (error: any Error, _: Int) in goesOn(error) ? Duration.seconds(100) : nil }
+            switch self {
+            case .numbered:
+                try await withRetry(attempts: 5, backoff: backoff, jitter: .none, on: service, retryIf: goesOn) {
+                    try await attempt($0)
+                }
+            case .plain:
+                try await withRetry(attempts: 5, backoff: backoff, jitter: .none, on: service, retryIf: goesOn) {
+                    try await next()
+                }
+            case .choosingNumbered:
+                try await withRetry(attempts: 5, backoff: pause, longestPause: longest, jitter: .equal, on: service) {
+                    try await attempt($0)
+                }
+            case .choosing:
+                try await withRetry(attempts: 5, backoff: pause, longestPause: longest, jitter: .equal, on: service) {
+                    try await next()
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Form.allCases) func eachFormHeedsItsOptions(form: Form) async throws {
+        let texts = try await pauses(form.call)
+            .map { $0 % 1_000 != 0 && 1_500..<3_000 ~= $0 ? "1500..<3000" : "\($0)" }
+        #expect([texts.joined(separator: ", ")] == Array(form.facts.values))
     }
 
     @Test func jitterIsTheServicesAndItsSeedRepeatsIt() async throws {
-        let backoff = PreciseTimer.Backoff.constant(.seconds(1))
-        let full = try await pauses(backoff, .full, seed: 7)
-        #expect(try await pauses(backoff, .full, seed: 7) == full)
-        #expect(try await pauses(backoff, .full, seed: 8) != full)
+        let pauses = { (jitter: PreciseTimer.Jitter, seed: UInt64) in
+            try await self.pauses(seed: seed) {
+                try await withRetry(attempts: 5, backoff: .constant(.seconds(1)), jitter: jitter, on: $0, operation: $1)
+            }
+        }
+        let full = try await pauses(.full, 7)
+        #expect(try await pauses(.full, 7) == full)
+        #expect(try await pauses(.full, 8) != full)
         #expect(Set(full).count > 1 && full.allSatisfy((0...1_000).contains))
         var equal: [Int] = []
-        for seed in 0..<20 { equal += try await pauses(backoff, .equal, seed: UInt64(seed)) }
+        for seed in 0..<20 { equal += try await pauses(.equal, UInt64(seed)) }
         #expect(equal.filter { $0 < 500 || $0 > 1_000 } == [])
         #expect(equal.contains { $0 < 600 } && equal.contains { $0 > 900 })
     }
@@ -95,23 +146,7 @@ struct WithRetryTests {
         (error as? Refusal).map { $0.retryAfter ?? .seconds(attempt) }.flatMap { $0 < .zero ? nil : $0 }
     }
 
-    @Test func theFirstSuccessIsReturned() async throws {
-        let reached = try await withRetry(attempts: 5, backoff: .constant(.zero)) { attempt in
-            if attempt < 3 { throw Broken() }
-            return attempt
-        }
-        #expect(reached == 3)
-    }
-
-    @Test func anErrorThatIsNotWorthARetryComesOutAtOnce() async throws {
-        let isWorthRetry: @Sendable (any Error) -> Bool = { ($0 as? Broken)?.attempt == 1 }
-        await #expect(throws: Broken(attempt: 2)) {
-            try await withRetry(attempts: 5, backoff: .constant(.zero), retryIf: isWorthRetry) { attempt in
-                attempts.add(1)
-                throw Broken(attempt: attempt)
-            }
-        }
-        #expect(attempts.value == 2)
+    @Test func aCancellationErrorIsNotWorthARetry() async throws {
         await #expect(throws: CancellationError.self) {
             try await withRetry(attempts: 5, on: virtual.service) { throw CancellationError() }
         }
@@ -153,19 +188,8 @@ struct WithRetryTests {
 
     // MARK: Ends
 
-    /// A task whose attempts fail, once a condition holds in it.
-    private func retrying(when mayFail: @escaping @Sendable () -> Bool = { true }) -> Task<Void, any Error> {
-        Task { [virtual, attempts] in
-            try await withRetry(attempts: 5, on: virtual.service) {
-                attempts.add(1)
-                while !mayFail() { await Task.yield() }
-                throw Broken()
-            }
-        }
-    }
-
     /// What ends a pause, or does not let it begin.
-    enum Cut: CaseIterable { case timeout, deadline, outerDeadline, caller, shutdown, earlierShutdown, failure }
+    enum Cut: CaseIterable { case timeout, outerDeadline, caller, inAttempt, shutdown, earlierShutdown, failure }
 
     /// Five attempts with pauses of ten seconds, under the deadlines that a cut needs.
     private func retrying(_ cut: Cut, on service: TimerService) -> Task<Void, any Error> {
@@ -176,19 +200,17 @@ struct WithRetryTests {
                     number in
                     attempts.add(1)
                     if cut == .earlierShutdown { service.shutdown() }
+                    while cut == .inAttempt, !Task.isCancelled { await Task.yield() }
                     throw Broken(attempt: number)
                 }
             }
             switch cut {
             case .timeout: try await withTimeout(second, on: virtual.service) { try await call() }
-            case .deadline:
-                let deadline = virtual.now.advanced(by: second)
-                try await withDeadline(deadline, on: virtual.service) { try await call() }
             case .outerDeadline:
                 try await withTimeout(second, on: virtual.service) {
                     try await withTimeout(second * 2, on: virtual.service) { try await call() }
                 }
-            case .caller, .shutdown, .earlierShutdown, .failure: try await call()
+            case .caller, .inAttempt, .shutdown, .earlierShutdown, .failure: try await call()
             }
         }
     }
@@ -199,24 +221,16 @@ struct WithRetryTests {
         let service = cut == .failure ? try TimerService(alarm: alarm) : virtual.service
         let task = retrying(cut, on: service)
         let isPaused = { service.activeTimers.contains { $0.label == "a pause before a retry" } }
-        if cut != .earlierShutdown { #expect(await soon(isPaused)) }
+        if cut != .earlierShutdown { #expect(await soon { cut == .inAttempt ? attempts.value == 1 : isPaused() }) }
         switch cut {
-        case .timeout, .deadline, .outerDeadline: virtual.advanceWithoutSettling(by: .seconds(1))
-        case .caller: task.cancel()
+        case .timeout, .outerDeadline: virtual.advanceWithoutSettling(by: .seconds(1))
+        case .caller, .inAttempt: task.cancel()
         case .shutdown: service.shutdown()
         case .earlierShutdown: break
         case .failure: alarm.fail()
         }
         await #expect(throws: Broken(attempt: 1)) { try await task.value }
         #expect([attempts.value, virtual.pendingCount] == [1, 0])
-    }
-
-    @Test func cancellingDuringAnAttemptLetsItsErrorOutAndBeginsNoOther() async throws {
-        let task = retrying { Task.isCancelled }
-        #expect(await soon { attempts.value == 1 })
-        task.cancel()
-        await #expect(throws: Broken()) { try await task.value }
-        #expect(attempts.value == 1)
     }
 
     @Test func aCancelledTaskBeginsNoAttempt() async throws {
@@ -230,31 +244,20 @@ struct WithRetryTests {
 
     // MARK: Isolation
 
-    @MainActor private final class Model {
-        var reply = ""
-
-        func load(_ service: TimerService) async throws {
-            try await withRetry(attempts: 3, backoff: .constant(.zero), on: service) { attempt in
-                MainActor.assertIsolated()
-                if attempt == 1 { throw Broken() }
-                reply = "attempt \(attempt)"
-            }
-            reply += try await withRetry(attempts: 3, on: service) { try await mark() }
-            let isolation = try await withRetry(attempts: 3, on: service) { await currentIsolation() }
-            #expect(isolation === MainActor.shared, "the operation hands its actor on")
-            // With Swift 6.2, the value of a function without an isolation of its own gets none.
-            #if compiler(>=6.3)
-            let other = try await withRetry(attempts: 3, on: service, operation: currentIsolation)
-            #expect(other === MainActor.shared)
-            #endif
-        }
-
-        private func mark() async throws -> String { "?" }
-    }
-
     @MainActor @Test func theOperationRunsInTheCallersIsolation() async throws {
-        let model = Model()
-        try await model.load(.default)
-        #expect(model.reply == "attempt 2?")
+        var reached = 0
+        try await withRetry(attempts: 3, backoff: .constant(.zero)) { attempt in
+            MainActor.assertIsolated()
+            if attempt == 1 { throw Broken() }
+            reached = attempt
+        }
+        #expect(reached == 2)
+        let isolation = try await withRetry(attempts: 3, on: virtual.service) { await currentIsolation() }
+        #expect(isolation === MainActor.shared, "the operation hands its actor on")
+        // With Swift 6.2, the value of a function without an isolation of its own gets none.
+        #if compiler(>=6.3)
+        let other = try await withRetry(attempts: 3, on: virtual.service, operation: currentIsolation)
+        #expect(other === MainActor.shared)
+        #endif
     }
 }
