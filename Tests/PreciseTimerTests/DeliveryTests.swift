@@ -89,7 +89,8 @@ import Testing
         let hasEnded = isCancelled ? timer.cancel() : scene.virtual.service.shutdown()
         #expect(hasEnded)
         #expect(released.value == 1, "before the tick arrives")
-        #expect(timer.cancelAndWaitBlocking() == false, "no handler runs that would have to be awaited")
+        let endsNow = await timer.cancelAndWait()
+        #expect(!endsNow, "no handler runs that would have to be awaited")
         gate.open()
         await place.settle()
         #expect(scene.log.count == 0)
@@ -138,13 +139,6 @@ import Testing
     private let virtual = VirtualTime()
     private let second = PreciseTimer.Schedule.every(.seconds(1))
 
-    private func ticks(
-        _ schedule: PreciseTimer.Schedule,
-        _ policy: PreciseTimer.MissedTickPolicy = .skip
-    ) -> TimerTicks.Iterator {
-        PreciseTimer.ticks(schedule, on: virtual.service, missedTicks: policy).makeAsyncIterator()
-    }
-
     /// Milliseconds that pass, and the ticks that a consumer takes then: the index, the missed ones, and how many
     /// milliseconds after its deadline it woke and was delivered.
     private static let consumers: [(PreciseTimer.MissedTickPolicy, [(time: Int, ticks: [[Int]])])] = [
@@ -162,7 +156,7 @@ import Testing
         moves: [(time: Int, ticks: [[Int]])]
     ) async throws {
         let start = virtual.now
-        var ticks = ticks(second, policy)
+        var ticks = PreciseTimer.ticks(second, on: virtual.service, missedTicks: policy).makeAsyncIterator()
         for (time, expected) in moves {
             virtual.advanceWithoutSettling(by: .milliseconds(time))
             for expected in expected {
@@ -272,9 +266,4 @@ import Testing
         iterators.removeAll()
         #expect(virtual.pendingCount == 0)
     }
-}
-
-extension PreciseTimer {
-    /// The blocking form: inside an async function, the compiler would choose the other one.
-    fileprivate func cancelAndWaitBlocking() -> Bool { cancelAndWait() }
 }

@@ -57,15 +57,10 @@ import Testing
 
     @Test func aRefusedScheduleNeverCallsOnEnd() throws {
         let (refusing, ends) = (try TimerService(alarm: RefusingAlarm(settings: 0, starts: true)), Count())
+        let onEnd: @Sendable (PreciseTimer.EndReason) -> Void = { _ in ends.add(1) }
         for (service, period) in [(refusing, Duration.seconds(1)), (VirtualTime().service, .zero)] {
             #expect(throws: TimerError.self) {
-                try PreciseTimer.schedule(
-                    .every(period),
-                    on: service,
-                    target: ends,
-                    onEnd: { _ in ends.add(1) },
-                    handler: { _, _ in }
-                )
+                try PreciseTimer.schedule(.every(period), on: service, target: ends, onEnd: onEnd) { _, _ in }
             }
         }
         #expect(ends.value == 0)

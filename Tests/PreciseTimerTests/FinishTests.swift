@@ -172,25 +172,23 @@ import Testing
         return timer
     }
 
-    /// A limit, and what waits for the end of a handler. The timer may have ended before.
-    private typealias Wait = (Duration, String, @Sendable (PreciseTimer, TimerService, Duration) async throws -> Void)
-
-    private static let waits: [Wait] = [
-        (.milliseconds(20), "20 ms", { timer, _, limit in try await timer.finish(within: limit) }),
-        (.seconds(-1), "-1 s", { timer, _, limit in try await timer.finish(within: limit) }),
-        (
-            .milliseconds(20), "20 ms",
-            { timer, service, limit in
-                timer.cancel()
-                try await service.shutdownAndWait(within: limit)
-            }
-        ),
+    /// A limit, and whether the timer had ended before, and its service is shut down.
+    private static let limits: [(Duration, String, hasEnded: Bool)] = [
+        (.milliseconds(20), "20 ms", false), (.seconds(-1), "-1 s", false), (.milliseconds(20), "20 ms", true),
     ]
 
-    @Test(arguments: waits.indices) func aHandlerThatNeverReturnsIsNamedWhenTheLimitIsOver(number: Int) async throws {
-        let (service, mayReturn, (limit, text, wait)) = (try TimerService(.usual), Gate(), Self.waits[number])
+    @Test(arguments: limits)
+    func aHandlerThatNeverReturnsIsNamedWhenTheLimitIsOver(limit: Duration, text: String, hasEnded: Bool) async throws {
+        let (service, mayReturn) = (try TimerService(.usual), Gate())
         let timer = try await stuck("flush", on: service, mayReturn)
-        let error = await #expect(throws: TimerError.self) { try await wait(timer, service, limit) }
+        if hasEnded { timer.cancel() }
+        let error = await #expect(throws: TimerError.self) {
+            if hasEnded {
+                try await service.shutdownAndWait(within: limit)
+            } else {
+                try await timer.finish(within: limit)
+            }
+        }
         #expect(error?.code == .handlerRunning)
         #expect(error?.attempted.hasPrefix("waiting \(text) for the end of timer \"flush\" (\(#fileID):") == true)
         #expect(timer.state == .ended(.cancelled))

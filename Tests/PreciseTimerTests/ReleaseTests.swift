@@ -66,20 +66,13 @@ struct DeadTargetTests {
 
     /// A timer on a service, whether it is paused, and what is told of its end.
     private func schedule(
-        _ schedule: PreciseTimer.Schedule,
+        _ due: PreciseTimer.Schedule,
         _ paused: Bool,
         on service: TimerService,
         target: Thing,
         _ reasons: Notes<Reason>
     ) throws -> PreciseTimer {
-        try PreciseTimer.schedule(
-            schedule,
-            on: service,
-            paused: paused,
-            target: target,
-            onEnd: reasons.append,
-            handler: { _, _ in }
-        )
+        try PreciseTimer.schedule(due, on: service, paused: paused, target: target, onEnd: reasons.append) { _, _ in }
     }
 
     @Test(arguments: Ground.all, [(every, false), (every, true), (far, false), (.onDemand, false)])
