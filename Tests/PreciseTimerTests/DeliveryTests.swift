@@ -3,29 +3,10 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// The places in which handlers run, and the deadlines that pass while a place is busy.
+/// The deadlines that pass while a place is busy.
 @Suite(.waits("queues and actors call the handler when they like"), .timeLimit(.minutes(60))) struct DeliveryTests {
     private let virtual = VirtualTime()
     private let log = Log()
-
-    @Test(arguments: DeliveryKind.allCases)
-    func handlersRunInTheRequestedPlace(kind: DeliveryKind) async throws {
-        let (place, here) = (Place(kind), Notes<Bool>())
-        let timer = try place.schedule(.every(.seconds(1)), on: virtual.service, target: log) { _ in
-            here.append(place.isHere)
-        }
-        for count in 1...3 {
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            // Polled, because the previous handler may not have returned when time was moved.
-            let hasCome = await soon {
-                virtual.advance(by: .zero)
-                return here.all.count == count
-            }
-            #expect(hasCome)
-        }
-        timer.cancel()
-        #expect(here.all == [true, true, true])
-    }
 
     /// Of deadlines at 4, 8, … ms that pass until 18 ms: the missed ones of each tick, and the next deadline.
     private static let busyPlaces: [(PreciseTimer.MissedTickPolicy, missed: [Int], next: Int)] = [
@@ -60,32 +41,27 @@ import Testing
         timer.cancel()
     }
 
-    @Test(arguments: DeliveryKind.allCases)
+    @Test(arguments: DeliveryKind.hops)
     func aFixedDelayCountsFromTheHandlersReturn(kind: DeliveryKind) async throws {
         let (place, gate, log, entered) = (Place(kind), Gate(), log, Gate())
         let timer = try place.schedule(.fixedDelay(.milliseconds(5)), on: virtual.service, target: log) { tick in
             entered.open()
-            if place.kind != .inline { gate.pass() }
+            gate.pass()
             log.note(tick)
         }
         virtual.advanceWithoutSettling(by: .milliseconds(5))
         await entered.pass()
-        if kind != .inline {
-            #expect(timer.nextDeadline == nil, "it depends on the handler's return")
-            virtual.advanceWithoutSettling(by: .milliseconds(20))
-        }
+        #expect(timer.nextDeadline == nil, "it depends on the handler's return")
+        virtual.advanceWithoutSettling(by: .milliseconds(20))
         gate.open()
-        #expect(await soon { log.count == 1 })
-        await place.settle()
-        #expect(timer.nextDeadline == virtual.now.advanced(by: .milliseconds(5)))
+        #expect(await soon { timer.nextDeadline == virtual.now.advanced(by: .milliseconds(5)) && log.count == 1 })
         timer.cancel()
     }
 }
 
 /// Calls on a timer while its tick is on its way to a busy place.
 @Suite(.waits("a queue or an actor is busy while a tick is on its way"), .timeLimit(.minutes(60))) struct HopTests {
-    private let virtual = VirtualTime()
-    private let log = Log()
+    private let scene = Scene()
 
     /// Makes a place busy, and a timer whose tick is on its way there.
     private func timerOnItsWay(
@@ -94,22 +70,15 @@ import Testing
         _ schedule: PreciseTimer.Schedule = .every(.milliseconds(1)),
         capturing captured: Thing? = nil
     ) async throws -> PreciseTimer {
-        let log = log
-        let timer = try place.schedule(schedule, on: virtual.service, target: log) { [captured] tick in
+        let log = scene.log
+        let timer = try place.schedule(schedule, on: scene.virtual.service, target: log) { [captured] tick in
             withExtendedLifetime(captured) { log.note(tick) }
         }
         await place.block(until: gate)
-        virtual.advanceWithoutSettling(by: .milliseconds(1))
+        scene.virtual.advanceWithoutSettling(by: .milliseconds(1))
         // A hop to an actor is a task: let it come as far as it can.
         try await Task.sleep(for: .milliseconds(10))
         return timer
-    }
-
-    /// Lets time pass, and each tick arrive that comes due.
-    private func advance(_ milliseconds: Int, until count: Int, in place: Place) async {
-        virtual.advanceWithoutSettling(by: .milliseconds(milliseconds))
-        #expect(await soon { log.count == count })
-        await place.settle()
     }
 
     @Test(arguments: DeliveryKind.hops, [true, false])
@@ -117,95 +86,51 @@ import Testing
         let (place, gate, released) = (Place(kind), Gate(), Count())
         let timer = try await timerOnItsWay(to: place, past: gate, capturing: Thing { released.add(1) })
         #expect(released.value == 0)
-        let hasEnded = isCancelled ? timer.cancel() : virtual.service.shutdown()
+        let hasEnded = isCancelled ? timer.cancel() : scene.virtual.service.shutdown()
         #expect(hasEnded)
         #expect(released.value == 1, "before the tick arrives")
-        #expect(timer.cancelAndWaitBlocking() == false, "no handler runs that would have to be awaited")
+        let endsNow = await timer.cancelAndWait()
+        #expect(!endsNow, "no handler runs that would have to be awaited")
         gate.open()
         await place.settle()
-        #expect(log.count == 0)
+        #expect(scene.log.count == 0)
         #expect(timer.state == .ended(isCancelled ? .cancelled : .serviceShutDown))
     }
 
-    @Test(arguments: DeliveryKind.hops)
-    func aTimerPausedOnTheWayTicksOnceWhenResumed(kind: DeliveryKind) async throws {
-        let (place, gate) = (Place(kind), Gate())
-        let start = virtual.now.advanced(by: .milliseconds(1))
-        let timer = try await timerOnItsWay(to: place, past: gate)
-        #expect(timer.pause(keeping: .grid))
+    /// A schedule whose tick at 1 ms is on its way, a call meanwhile, and the milliseconds for which the place stays
+    /// busy. Then the milliseconds until a paused timer is resumed, and those that pass after that.
+    private typealias Story = (
+        schedule: PreciseTimer.Schedule, call: @Sendable (PreciseTimer) throws -> Void, busy: Int, paused: Int,
+        later: [Int], ticks: String
+    )
+
+    private static let stories: [Story] = [
+        (.every(.milliseconds(1)), { $0.pause(keeping: .grid) }, 0, 5, [0], "0@1 late 5 missed 5"),
+        (
+            .every(.milliseconds(1)), { try $0.reschedule(.every(.milliseconds(2), after: .milliseconds(7))) }, 0, 0,
+            [7, 2], "0@8, 1@10"
+        ),
+        // The new deadline has passed, too, when the old tick arrives, which is not the last.
+        (.once(after: .milliseconds(1)), { try $0.reschedule(.once(after: .milliseconds(1))) }, 3, 0, [], "0@2 late 2"),
+        // The extra tick has the next index.
+        (
+            .every(.seconds(1), after: .milliseconds(1)), { $0.fire() }, 0, 0, [1_000],
+            "0@1, extra 1@1, 1@1001"
+        ),
+    ]
+
+    @Test(arguments: DeliveryKind.hops, stories.indices)
+    func aCallOnTheWayCountsBeforeTheTick(kind: DeliveryKind, number: Int) async throws {
+        let (place, gate, story) = (Place(kind), Gate(), Self.stories[number])
+        let timer = try await timerOnItsWay(to: place, past: gate, story.schedule)
+        try story.call(timer)
+        scene.virtual.advanceWithoutSettling(by: .milliseconds(story.busy))
         gate.open()
-        await place.settle()
-        await advance(5, until: 0, in: place)
-        #expect(timer.resume())
-        await advance(0, until: 1, in: place)
-        #expect(log.ticks.map(\.missed) == [5])
-        #expect(log.ticks.flaw(from: start, every: .milliseconds(1)) == nil)
+        await scene.virtual.advance(by: .milliseconds(story.paused))
+        timer.resume()
+        for time in [0] + story.later { await scene.virtual.advance(by: .milliseconds(time)) }
+        #expect(scene.ticks == story.ticks)
         timer.cancel()
-    }
-
-    @Test(arguments: DeliveryKind.hops)
-    func aTimerRescheduledOnTheWayTicksForTheNewScheduleOnly(kind: DeliveryKind) async throws {
-        let (place, gate) = (Place(kind), Gate())
-        let timer = try await timerOnItsWay(to: place, past: gate)
-        let start = virtual.now.advanced(by: .milliseconds(7))
-        try timer.reschedule(.every(.milliseconds(2), after: .milliseconds(7)))
-        gate.open()
-        await place.settle()
-        #expect(log.count == 0)
-        await advance(7, until: 1, in: place)
-        await advance(2, until: 2, in: place)
-        #expect(log.ticks.flaw(from: start, every: .milliseconds(2)) == nil)
-        timer.cancel()
-    }
-
-    @Test(arguments: DeliveryKind.hops)
-    func theOnlyTickOfATimerRescheduledOnTheWayIsNotItsLast(kind: DeliveryKind) async throws {
-        let (place, gate) = (Place(kind), Gate())
-        let timer = try await timerOnItsWay(to: place, past: gate, .once(after: .milliseconds(1)))
-        // The new deadline has passed, too, when the old tick arrives.
-        try timer.reschedule(.once(after: .milliseconds(1)))
-        let due = virtual.now.advanced(by: .milliseconds(1))
-        virtual.advanceWithoutSettling(by: .milliseconds(3))
-        gate.open()
-        await place.settle()
-        virtual.advanceWithoutSettling(by: .zero)
-        #expect(await soon { timer.state == .ended(.completed) })
-        #expect(log.ticks.map(\.deadline) == [due])
-    }
-
-    @Test(arguments: DeliveryKind.hops)
-    func aTimerFiredOnTheWayGetsBothTicks(kind: DeliveryKind) async throws {
-        let (place, gate) = (Place(kind), Gate())
-        let next = virtual.now.advanced(by: .milliseconds(1_001))
-        let timer = try await timerOnItsWay(to: place, past: gate, .every(.seconds(1), after: .milliseconds(1)))
-        timer.fire()
-        gate.open()
-        #expect(await soon { log.count == 1 })
-        await place.settle()
-        await advance(0, until: 2, in: place)
-        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 0], [1, 0]], "the extra tick has the next index")
-        #expect(timer.nextDeadline == next)
-        timer.cancel()
-    }
-
-    @Test(arguments: [DeliveryKind.serialQueue, .concurrentQueue, .mainActor])
-    func aTargetReleasedOnTheWayIsNotCalledAndEndsTheTimer(kind: DeliveryKind) async throws {
-        let (place, gate, log, reasons) = (Place(kind), Gate(), log, Notes<PreciseTimer.EndReason>())
-        var target: Thing? = Thing()
-        let timer = try place.schedule(
-            .every(.milliseconds(1)),
-            on: virtual.service,
-            target: try #require(target),
-            onEnd: reasons.append,
-            handler: { log.note($0) }
-        )
-        await place.block(until: gate)
-        virtual.advanceWithoutSettling(by: .milliseconds(1))
-        target = nil
-        gate.open()
-        await place.settle()
-        #expect(reasons.all == [.targetReleased], "the tick notices the released target")
-        #expect(log.count == 0 && timer.state == .ended(.targetReleased))
     }
 }
 
@@ -213,13 +138,6 @@ import Testing
 @Suite(.waits("tasks wait on threads of their own"), .timeLimit(.minutes(60))) struct TicksTests {
     private let virtual = VirtualTime()
     private let second = PreciseTimer.Schedule.every(.seconds(1))
-
-    private func ticks(
-        _ schedule: PreciseTimer.Schedule,
-        _ policy: PreciseTimer.MissedTickPolicy = .skip
-    ) -> TimerTicks.Iterator {
-        PreciseTimer.ticks(schedule, on: virtual.service, missedTicks: policy).makeAsyncIterator()
-    }
 
     /// Milliseconds that pass, and the ticks that a consumer takes then: the index, the missed ones, and how many
     /// milliseconds after its deadline it woke and was delivered.
@@ -238,7 +156,7 @@ import Testing
         moves: [(time: Int, ticks: [[Int]])]
     ) async throws {
         let start = virtual.now
-        var ticks = ticks(second, policy)
+        var ticks = PreciseTimer.ticks(second, on: virtual.service, missedTicks: policy).makeAsyncIterator()
         for (time, expected) in moves {
             virtual.advanceWithoutSettling(by: .milliseconds(time))
             for expected in expected {
@@ -248,13 +166,6 @@ import Testing
                 #expect(tick.deadline == start.advanced(by: .seconds(tick.index + 1)))
             }
         }
-    }
-
-    @Test func theSequenceEndsAfterTheLastDeadline() async throws {
-        var ticks = ticks(.once(after: .seconds(1)))
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(try await [ticks.next()?.index, ticks.next()?.index, ticks.next()?.index] == [0, nil, nil])
-        #expect(virtual.pendingCount == 0)
     }
 
     @Test func aWaitingConsumerIsWoken() async throws {
@@ -294,44 +205,41 @@ import Testing
         #expect(endedAtOnce > 0, "the timer ends before the task notices")
     }
 
-    @Test func aTaskCancelledBeforehandGetsNoTick() async throws {
-        let service = virtual.service
+    /// Why a sequence ends.
+    enum End: CaseIterable { case lastDeadline, shutdown, failure, nonsense, cancelledTask }
+
+    @Test(arguments: End.allCases) func theSequenceEndsOnceAndThrowsOnlyAnError(end: End) async throws {
+        let (virtual, alarm) = (virtual, RefusingAlarm())
+        let service = end == .failure ? try TimerService(alarm: alarm) : virtual.service
+        let schedule: PreciseTimer.Schedule =
+            end == .nonsense ? .every(.zero) : end == .lastDeadline ? .once(after: .zero) : second
         let consumer = Task {
-            while !Task.isCancelled { await Task.yield() }
-            var ticks = PreciseTimer.ticks(.once(after: .zero), on: service).makeAsyncIterator()
-            return try await ticks.next()
+            while end == .cancelledTask, !Task.isCancelled { await Task.yield() }
+            var (ticks, answers) = (PreciseTimer.ticks(schedule, on: service).makeAsyncIterator(), [String?]())
+            switch end {
+            case .lastDeadline: virtual.advanceWithoutSettling(by: .zero)
+            case .shutdown: service.shutdown()
+            case .failure: alarm.fail()
+            case .nonsense, .cancelledTask: break
+            }
+            for _ in 1...3 {
+                do { answers.append(try await ticks.next().map { "tick \($0.index)" }) } catch {
+                    answers.append((error as? TimerError)?.code.name ?? "\(error)")
+                }
+            }
+            return answers
         }
-        consumer.cancel()
-        #expect(try await consumer.value == nil)
+        if end == .cancelledTask { consumer.cancel() }
+        let codes = [End.failure: TimerError.Code.systemRefused, .nonsense: .invalidSchedule]
+        let first = end == .lastDeadline ? "tick 0" : codes[end]?.name
+        #expect(await consumer.value == [first, nil, nil])
         #expect(service.pendingCount == 0)
     }
 
-    @Test func aShutdownEndsTheSequence() async throws {
-        var ticks = ticks(second)
-        virtual.service.shutdown()
-        #expect(try await ticks.next() == nil)
-    }
+    /// What happens to a tick that is not taken.
+    enum Loss: CaseIterable { case shutdownWhileItWaits, shutdownBeforeItIsSent, endOfIteration }
 
-    @Test func theErrorOfAFailedBackendIsThrownOnceAndEndsTheSequence() async throws {
-        let alarm = RefusingAlarm(settings: .max)
-        let service = try TimerService(alarm: alarm)
-        var ticks = PreciseTimer.ticks(.every(.seconds(1)), on: service).makeAsyncIterator()
-        alarm.fail()
-        await #expect(throws: RefusingAlarm.refusal) { try await ticks.next() }
-        #expect(try await [ticks.next()?.index, ticks.next()?.index] == [nil, nil])
-    }
-
-    @Test func aScheduleThatMakesNoSenseIsThrownByTheFirstNextAndEndsTheSequence() async throws {
-        var ticks = ticks(.every(.zero))
-        let error = await #expect(throws: TimerError.self) { try await ticks.next() }
-        #expect(error?.code == .invalidSchedule)
-        #expect(try await [ticks.next()?.index, ticks.next()?.index] == [nil, nil])
-        #expect(virtual.pendingCount == 0)
-    }
-
-    /// The service is shut down while the tick waits, or after it found the tick due and before it sends the tick.
-    @Test(arguments: [false, true])
-    func aTickThatIsSentAfterTheEndOrWaitsThenIsNotKept(isSentAfterwards: Bool) throws {
+    @Test(arguments: Loss.allCases) func aTickThatIsNotTakenIsNotKept(loss: Loss) throws {
         weak var gone: ManualAlarm?
         do {
             let alarm = ManualAlarm()
@@ -340,20 +248,12 @@ import Testing
             let iterator = PreciseTimer.ticks(second, on: service).makeAsyncIterator()
             alarm.move(by: .seconds(1))
             // The first reading begins the round.
-            if isSentAfterwards { alarm.happen(before: 2) { [weak service] in service?.shutdown() } }
+            if loss == .shutdownBeforeItIsSent { alarm.happen(before: 2) { [weak service] in service?.shutdown() } }
             alarm.fire()
-            #expect(service.shutdown() == !isSentAfterwards)
+            if loss != .endOfIteration { #expect(service.shutdown() == (loss == .shutdownWhileItWaits)) }
             withExtendedLifetime(iterator) {}
         }
         #expect(gone == nil, "the tick holds its alarm")
-    }
-
-    @Test func theTimerHasTheToleranceAndTheLabelOfTheSequence() throws {
-        let ticks = PreciseTimer.ticks(second, on: virtual.service, tolerance: .seconds(2), label: "polls")
-        let (iterator, start) = (ticks.makeAsyncIterator(), virtual.now)
-        #expect(virtual.service.activeTimers.map(\.label) == ["polls"])
-        #expect(virtual.nextDeadline == start.advanced(by: .seconds(3)))
-        withExtendedLifetime(iterator) {}
     }
 
     @Test func eachIterationHasItsOwnTimerThatEndsWithIt() throws {
@@ -366,9 +266,4 @@ import Testing
         iterators.removeAll()
         #expect(virtual.pendingCount == 0)
     }
-}
-
-extension PreciseTimer {
-    /// The blocking form: inside an async function, the compiler would choose the other one.
-    fileprivate func cancelAndWaitBlocking() -> Bool { cancelAndWait() }
 }

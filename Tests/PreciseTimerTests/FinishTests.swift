@@ -15,31 +15,25 @@ import Testing
         Task.immediate { try await timer.finish() }
     }
 
-    @Test func aTimerThatIsFinishedTicksOnceMore() async throws {
-        let timer = try scene.timer(.every(.seconds(10)))
-        scene.advance(12_000)
+    /// More work that comes before the last tick or with it does not make another one, and nobody waits for ever.
+    @Test(
+        arguments: [
+            (.every(.seconds(10)), 12_000, "0@10000, extra 1@12000"), (.every(.seconds(10)), 0, "extra 0@0"),
+            (.onDemand, 0, "extra 0@0"), (.once(after: .seconds(9)), 0, "extra 0@0"),
+            (.fixedDelay(.seconds(9)), 0, "extra 0@0"), (.computed { $0.advanced(by: .seconds(9)) }, 0, "extra 0@0"),
+        ] as [(Schedule, Int, String)]
+    )
+    func everyScheduleHasOneLastTick(schedule: Schedule, before: Int, ticks: String) async throws {
+        let (fired, isFinishing) = (Notes<Bool>(), Gate())
+        let timer = try scene.handle(schedule) { timer, _ in if isFinishing.isPassable { fired.append(timer.fire()) } }
+        scene.advance(before)
+        isFinishing.open()
         let finishing = begin(timer)
+        fired.append(timer.fire())
         scene.advance(60_000)
         try #require(timer.state == .ended(.completed))
         #expect(try await finishing.value)
-        #expect(scene.ticks == "0@10000, extra 1@12000")
-        #expect("\(scene.log.ticks[1])" == "extra tick before 1, 0 s late")
-    }
-
-    /// More work that comes before the last tick or with it does not make another one, and nobody waits for ever.
-    @Test(arguments: [
-        Schedule.every(.seconds(10)), .onDemand, .once(after: .seconds(9)), .fixedDelay(.seconds(9)),
-        .computed { $0.advanced(by: .seconds(9)) },
-    ])
-    func everyScheduleHasOneLastTick(schedule: Schedule) async throws {
-        let fired = Notes<Bool>()
-        let timer = try scene.handle(schedule) { timer, count in if count < 5 { fired.append(timer.fire()) } }
-        let finishing = begin(timer)
-        fired.append(timer.fire())
-        scene.advance(0)
-        try #require(timer.state == .ended(.completed))
-        #expect(try await finishing.value)
-        #expect(scene.ticks == "extra 0@0" && fired.all == [false, false])
+        #expect(scene.ticks == ticks && fired.all == [false, false])
     }
 
     @Test func aPausedOrEndedTimerHasNoLastTick() async throws {
@@ -94,18 +88,26 @@ import Testing
 
     // MARK: Inside the handler
 
-    @Test func aHandlerMayFinishItsTimerAndItsLastTickIsTheLast() async throws {
-        let (virtual, log, results) = (scene.virtual, scene.log, Notes<Bool>())
-        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service) { timer, tick in
+    /// Inside its handler, or beside it. The running tick is not the last one, and its handler gives no order either.
+    @Test(arguments: [true, false]) func aTimerFinishedWhileItsHandlerRunsTicksOnceMore(isInside: Bool) async throws {
+        let (isRunning, mayReturn, log, results) = (Gate(), Gate(), scene.log, Notes<Bool>())
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: scene.virtual.service) { timer, tick in
             log.note(tick)
-            results.append(try await timer.finish())
+            isRunning.open()
+            if isInside { results.append(try await timer.finish()) } else { await mayReturn.pass() }
+            try? timer.reschedule(.every(.seconds(60)))
         }
-        await virtual.advance(by: .seconds(1))
+        scene.virtual.advanceWithoutSettling(by: .seconds(1))
+        await isRunning.pass()
+        let finishing = isInside ? nil : begin(timer)
+        mayReturn.open()
         let hasEnded = await soon {
-            virtual.advance(by: .zero)
+            scene.virtual.advanceWithoutSettling(by: .zero)
             return timer.hasEnded
         }
-        #expect(hasEnded && log.ticks.map(\.isExtra) == [false, true] && results.all == [true, true])
+        try #require(hasEnded)
+        if let finishing { results.append(try await finishing.value) }
+        #expect(log.ticks.map(\.isExtra) == [false, true] && results.all == (isInside ? [true, true] : [true]))
     }
 
     /// Neither before its last tick nor in that tick's handler.
@@ -130,45 +132,6 @@ import Testing
         #expect(codes.all == Array(repeating: .timerEnded, count: 4) && answers.all == [false, false])
         #expect(scene.ticks == "extra 0@0")
     }
-
-    /// The handler may be running already: its tick is not the last one, and it gives no order either.
-    @Test func aHandlerThatRunsWhenItsTimerIsFinishedCannotSetItAgain() async throws {
-        let (isRunning, mayReturn, log) = (Gate(), Gate(), scene.log)
-        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: scene.virtual.service) { timer, tick in
-            log.note(tick)
-            isRunning.open()
-            await mayReturn.pass()
-            try? timer.reschedule(.every(.seconds(60)))
-        }
-        scene.virtual.advanceWithoutSettling(by: .seconds(1))
-        await isRunning.pass()
-        let finishing = begin(timer)
-        mayReturn.open()
-        try #require(
-            await soon {
-                scene.virtual.advanceWithoutSettling(by: .zero)
-                return timer.hasEnded
-            }
-        )
-        #expect(try await finishing.value)
-        #expect(log.ticks.map(\.isExtra) == [false, true])
-    }
-
-    @Test(arguments: DeliveryKind.allCases)
-    func aBagEndsATimerWhoseLastHandlerWantsToSetItAgain(kind: DeliveryKind) async throws {
-        let (service, place, bag, log) = (try TimerService(.usual), Place(kind), TimerBag(), scene.log)
-        let reasons = Notes<PreciseTimer.EndReason>()
-        let timer = try place.schedule(.onDemand, on: service, target: log, onEnd: reasons.append) { [bag] tick in
-            log.note(tick)
-            try? bag["timer"]?.reschedule(.once(after: .zero))
-        }
-        timer.store(in: bag, named: "timer")
-        try await bag.finishAll()
-        #expect(timer.state == .ended(.completed) && reasons.all == [.completed])
-        await place.settle()
-        #expect(log.count == 1, "no tick starts after the last one")
-        service.shutdown()
-    }
 }
 
 /// Last calls of debouncers, and waits whose limit passes.
@@ -176,33 +139,6 @@ import Testing
     private let log = Log()
     private let virtual = VirtualTime()
     private let bag = TimerBag()
-
-    // MARK: Triggers
-
-    /// The handler's own calls, and those of other threads, go on meanwhile.
-    @Test(arguments: [BurstEdge.leading, .trailing, .both])
-    func aThrottleThatIsCalledOnAndOnIsFinished(edge: BurstEdge) async throws {
-        let (service, calls, box, isOver) = (try TimerService(.usual), Count(), Box<CallLimiter>(), Gate())
-        let trigger = try Throttler(.microseconds(100), edge: edge, on: service, target: log) { _ in
-            calls.add(1)
-            box.value?()
-        }
-        box.value = trigger
-        let calling = Task.detached {
-            while !isOver.isPassable {
-                trigger()
-                await Task.yield()
-            }
-        }
-        #expect(await soon { calls.value > 2 })
-        try await trigger.finish()
-        let last = calls.value
-        isOver.open()
-        await calling.value
-        box.value = nil
-        #expect(calls.value == last, "nothing is called after the end")
-        service.shutdown()
-    }
 
     /// The due tick becomes the last one: the first end of a debounce whose window was made longer.
     @Test func theLastTickOfADebounceLetsTheWaitingCallThrough() async throws {
@@ -236,16 +172,29 @@ import Testing
         return timer
     }
 
-    @Test(arguments: [(Duration.milliseconds(20), "20 ms"), (.seconds(-1), "-1 s")])
-    func aHandlerThatNeverReturnsIsNamedWhenTheLimitIsOver(limit: Duration, text: String) async throws {
-        let mayReturn = Gate()
-        let timer = try await stuck("flush", mayReturn)
-        let error = await #expect(throws: TimerError.self) { try await timer.finish(within: limit) }
+    /// A limit, and whether the timer had ended before, and its service is shut down.
+    private static let limits: [(Duration, String, hasEnded: Bool)] = [
+        (.milliseconds(20), "20 ms", false), (.seconds(-1), "-1 s", false), (.milliseconds(20), "20 ms", true),
+    ]
+
+    @Test(arguments: limits)
+    func aHandlerThatNeverReturnsIsNamedWhenTheLimitIsOver(limit: Duration, text: String, hasEnded: Bool) async throws {
+        let (service, mayReturn) = (try TimerService(.usual), Gate())
+        let timer = try await stuck("flush", on: service, mayReturn)
+        if hasEnded { timer.cancel() }
+        let error = await #expect(throws: TimerError.self) {
+            if hasEnded {
+                try await service.shutdownAndWait(within: limit)
+            } else {
+                try await timer.finish(within: limit)
+            }
+        }
         #expect(error?.code == .handlerRunning)
-        #expect(error?.attempted == "waiting \(text) for the end of timer \"flush\" (\(#fileID):\(#line - 14))")
+        #expect(error?.attempted.hasPrefix("waiting \(text) for the end of timer \"flush\" (\(#fileID):") == true)
         #expect(timer.state == .ended(.cancelled))
         mayReturn.open()
         await timer.cancelAndWait()
+        service.shutdown()
     }
 
     /// Nobody moves the virtual time, so the last ticks of its timers do not come. A paused timer has none.
@@ -268,19 +217,6 @@ import Testing
         #expect(named == [true, false, false])
         #expect(virtual.pendingCount == 0, "the limit ends the timers")
         mayReturn.open()
-    }
-
-    @Test func aHandlerOfATimerThatHadEndedBeforeIsNamed() async throws {
-        let (service, mayReturn) = (try TimerService(.usual), Gate())
-        let timer = try await stuck("gone", on: service, mayReturn)
-        timer.cancel()
-        let error = await #expect(throws: TimerError.self) {
-            try await service.shutdownAndWait(within: .milliseconds(20))
-        }
-        #expect(error?.code == .handlerRunning)
-        #expect(error?.attempted.contains("20 ms for the end of timer \"gone\" (") == true)
-        mayReturn.open()
-        await timer.cancelAndWait()
     }
 
     /// A process of its own, because other tests take memory, too.

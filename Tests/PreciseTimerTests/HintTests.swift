@@ -11,16 +11,12 @@ import Testing
 @Suite(.waits("processes of their own end for these")) struct HintTests {
     /// What happens in a process of its own.
     enum Scene: CaseIterable, Codable {
-        case targetDiesAtOnce, targetDiesOtherwise, handlesAreDropped
-        case errorsAreUnheard, errorsInTasksAreUnheard, errorOfAComputedTimerIsUnheard, errorsAreHeard
-        case ticksLeaveASpinningThread, ticksLeaveARealTimeThread, ticksLeaveAnOrdinaryThread
-        case ticksStayOnASpinningThread
-        case slowInline, slowElsewhere, slowTwice
-        case inlineHandlerAsksForMainActor, handlerOnAQueueAsksForMainActor, handlersOnMainActorAskForIt
+        case targetsDie, handlesAreDropped, errorsAreUnheard, ticksLeaveTheirThread, handlersAreSlow
+        case inlineHandlerAsksForMainActor, handlerOnAQueueAsksForMainActor
     }
 
     private static let said: [Scene: [String]] = [
-        .targetDiesAtOnce: [
+        .targetsDie: [
             "A:1: the target of this timer was released before its first tick, which ended the timer; if that was not "
                 + "intended, keep the target: the timer does not"
         ],
@@ -29,15 +25,13 @@ import Testing
                 "A:\($0): the handle of this timer was dropped before its first tick, which ended the timer; keep the "
                     + "handle, or schedule with a target"
             },
-        .errorsAreUnheard: [unheard], .errorsInTasksAreUnheard: [unheard], .errorOfAComputedTimerIsUnheard: [unheard],
-        .ticksLeaveASpinningThread: (1...3).map { "A:\($0): \(leaves) spinning \(thread)" },
-        .ticksLeaveARealTimeThread: (1...3).map { "A:\($0): \(leaves) real-time \(thread)" },
-        .slowInline: [
+        .errorsAreUnheard: (1...3).map { "A:\($0): \(unheard)" },
+        .ticksLeaveTheirThread: (1...3).map { "A:\($0): \(leaves) spinning \(thread)" }
+            + (4...6).map { "A:\($0): \(leaves) real-time \(thread)" },
+        .handlersAreSlow: [
             "A:1: the handler of this timer (\"a\\nb\") ran for longer than 1 s, its period or the time that other "
                 + "timers may wait for its thread, in 3 calls, once for 3.2 s: do less in it, or let it run elsewhere "
-                + "(`deliver: .queue`)"
-        ],
-        .slowElsewhere: [
+                + "(`deliver: .queue`)",
             "Place: the handler of this timer ran or awaited \(longer) use a longer period or `.fixedDelay`",
             "Place: the handler of this timer ran \(longer) do less in it, or use a longer period or `.fixedDelay`",
         ],
@@ -46,7 +40,7 @@ import Testing
     ]
 
     private static let unheard =
-        "A:1: the handler of this timer threw an error, which ended the timer, and nobody was told: Trouble(); pass "
+        "the handler of this timer threw an error, which ended the timer, and nobody was told: Trouble(); pass "
         + "`onError:`, and the timer goes on, or `onEnd:`"
     private static let leaves =
         "the handler of this timer or its `onError` awaits, so it runs on the shared thread pool, and is later than the"
@@ -110,14 +104,15 @@ import Testing
 private struct Trouble: Error {}
 
 extension HintTests.Scene {
+    private var once: PreciseTimer.Schedule { .once(after: .zero) }
+    private var second: PreciseTimer.Schedule { .every(.seconds(1)) }
+
     fileprivate func happen() async throws {
         let (virtual, log) = (VirtualTime(), Log())
-        let (service, second) = (virtual.service, PreciseTimer.Schedule.every(.seconds(1)))
+        let service = virtual.service
         switch self {
-        case .targetDiesAtOnce:
+        case .targetsDie:
             try PreciseTimer.schedule(second, on: service, file: "A", line: 1, target: Log()) { $0.note($1) }
-            virtual.advanceWithoutSettling(by: .seconds(1))
-        case .targetDiesOtherwise:
             // A connection may close before its time-out, and a counter may be done.
             try PreciseTimer.schedule(.once(after: .seconds(9)), on: service, target: Log()) { _, _ in }
             try PreciseTimer.schedule(.onDemand, on: service, target: Log()) { _, _ in }
@@ -132,64 +127,59 @@ extension HintTests.Scene {
                 _ = try PreciseTimer.schedule(second, on: service, file: "A", line: 1) { _, _ in }
                 _ = try PreciseTimer.schedule(second, on: service, file: "A", line: 2) {}
             }
-        case .errorsAreUnheard: try await leaveErrorsUnheard(.once(after: .zero), on: service, virtual)
-        case .errorsInTasksAreUnheard:
-            try await leaveErrorsUnheard(.once(after: .zero), on: service, virtual) { await Task.yield() }
-        case .errorOfAComputedTimerIsUnheard:
-            // The library itself hears of the end of such a timer.
-            try await leaveErrorsUnheard(.computed { $0.advanced(by: .milliseconds(1)) }, on: .wall, virtual)
-        case .errorsAreHeard: try await hearErrors(virtual, log)
-        case .ticksLeaveASpinningThread: try awaitTwice(on: TimerService(.hybrid))
-        case .ticksLeaveARealTimeThread: try awaitTwice(on: TimerService(.timerFD, thread: .realTime(priority: 10)))
-        case .ticksLeaveAnOrdinaryThread: try awaitTwice(on: TimerService(.timerFD))
-        case .ticksStayOnASpinningThread: try stay(on: TimerService(.hybrid))
-        case .slowInline:
-            try PreciseTimer.schedule(second, on: service, label: "a\nb", file: "A", line: 1, target: log) { _, _ in
-                virtual.advance(by: .milliseconds(3_200))
+        case .errorsAreUnheard:
+            try await hearErrors(virtual, log)
+            try await leaveUnheard(virtual) {
+                try PreciseTimer.schedule(once, on: service, file: "A", line: 1, target: log) { _, _ in throw Trouble()
+                }
             }
-            for _ in 0..<5 { virtual.advanceWithoutSettling(by: .seconds(5)) }
-        case .slowElsewhere: for kind in [DeliveryKind.actor, .serialQueue] { try await beSlow(in: Place(kind)) }
-        case .slowTwice:
+            try await leaveUnheard(virtual) {
+                try PreciseTimer.schedule(once, on: service, file: "A", line: 2, target: log) { _, _ async throws in
+                    throw Trouble()
+                }
+            }
+            // The library itself hears of the end of such a timer.
+            let computed = PreciseTimer.Schedule.computed { $0.advanced(by: .milliseconds(1)) }
+            try await leaveUnheard(virtual) {
+                try PreciseTimer.schedule(computed, on: .wall, file: "A", line: 3, target: log) { _, _ in
+                    throw Trouble()
+                }
+            }
+        case .ticksLeaveTheirThread:
+            try stay(on: TimerService(.hybrid), log)
+            try awaitTwice(on: TimerService(.timerFD), log, firstLine: 7)
+            try awaitTwice(on: TimerService(.hybrid), log, firstLine: 1)
+            try awaitTwice(on: TimerService(.timerFD, thread: .realTime(priority: 10)), log, firstLine: 4)
+        case .handlersAreSlow:
             // The machine may hold up any handler once or twice.
-            try PreciseTimer.schedule(second, on: service, target: log) { log, tick in
+            let timer = try PreciseTimer.schedule(second, on: service, target: log) { log, tick in
                 log.note(tick)
                 if log.count <= 2 { virtual.advance(by: .seconds(2)) }
             }
             virtual.advanceWithoutSettling(by: .seconds(20))
             #expect(service.slowHandlers.map(\.count) == [2])
-        case .inlineHandlerAsksForMainActor: try askForMainActor(.inline, line: 1, label: "refresh")
-        case .handlerOnAQueueAsksForMainActor: try askForMainActor(.queue(DispatchQueue(label: "test")), line: 2)
-        case .handlersOnMainActorAskForIt:
-            let schedule = PreciseTimer.Schedule.once(after: .zero)
-            try PreciseTimer.schedule(schedule, deliver: .queue(.main), target: log) { log, tick in
+            timer.cancel()
+            try PreciseTimer.schedule(second, on: service, label: "a\nb", file: "A", line: 1, target: log) { _, _ in
+                virtual.advance(by: .milliseconds(3_200))
+            }
+            for _ in 0..<5 { virtual.advanceWithoutSettling(by: .seconds(5)) }
+            for kind in [DeliveryKind.actor, .serialQueue] { try await beSlow(in: Place(kind)) }
+        case .inlineHandlerAsksForMainActor:
+            try PreciseTimer.schedule(once, deliver: .queue(.main), target: log) { log, tick in
                 MainActor.assumeIsolated { log.note(tick) }
             }
-            try PreciseTimer.schedule(schedule, target: log) { @MainActor log, tick in
+            try PreciseTimer.schedule(once, target: log) { @MainActor log, tick in
                 MainActor.assumeIsolated { log.note(tick) }
             }
             #expect(await soon { log.count == 2 })
+            try askForMainActor(.inline, line: 1, label: "refresh")
+        case .handlerOnAQueueAsksForMainActor: try askForMainActor(.queue(DispatchQueue(label: "test")), line: 2)
         }
     }
 
-    private func leaveErrorsUnheard(
-        _ schedule: PreciseTimer.Schedule,
-        on service: TimerService,
-        _ virtual: VirtualTime,
-        _ body: (@Sendable () async -> Void)? = nil
-    ) async throws {
-        let log = Log()
+    private func leaveUnheard(_ virtual: VirtualTime, _ schedule: () throws -> PreciseTimer) async throws {
         for _ in 0..<3 {
-            let timer =
-                if let body {
-                    try PreciseTimer.schedule(schedule, on: service, file: "A", line: 1, target: log) { _, _ in
-                        await body()
-                        throw Trouble()
-                    }
-                } else {
-                    try PreciseTimer.schedule(schedule, on: service, file: "A", line: 1, target: log) { _, _ in
-                        throw Trouble()
-                    }
-                }
+            let timer = try schedule()
             virtual.advanceWithoutSettling(by: .zero)
             #expect(await soon { timer.state != .scheduled })
             // A handler whose thread is held up has written nothing yet.
@@ -198,32 +188,28 @@ extension HintTests.Scene {
     }
 
     /// Timers that never tick, twice at each place, whose handler or `onError` awaits.
-    private func awaitTwice(on service: TimerService) throws {
-        let log = Log()
+    private func awaitTwice(on service: TimerService, _ log: Log, firstLine line: UInt) throws {
         for _ in 1...2 {
-            try PreciseTimer.schedule(.onDemand, on: service, file: "A", line: 1, target: log) { _, _ in
+            try PreciseTimer.schedule(.onDemand, on: service, file: "A", line: line, target: log) { _, _ in
                 await Task.yield()
             }
             try PreciseTimer.schedule(
                 .onDemand,
                 on: service,
                 file: "A",
-                line: 2,
+                line: line + 1,
                 target: log,
                 onError: { _, _ in await Task.yield() },
                 handler: { _, _ in throw Trouble() }
             )
             withExtendedLifetime(
-                try Debouncer(.zero, on: service, file: "A", line: 3, target: log) { _ in await Task.yield() }
+                try Debouncer(.zero, on: service, file: "A", line: line + 2, target: log) { _ in await Task.yield() }
             ) {}
         }
     }
 
     /// Timers that never tick, and whose handlers run in place, on a queue or on an actor.
-    private func stay(on service: TimerService) throws {
-        let log = Log()
-        try PreciseTimer.schedule(.onDemand, on: service, target: log) { _, _ in }
-        try PreciseTimer.schedule(.onDemand, on: service, target: log) { _, _ in throw Trouble() }
+    private func stay(on service: TimerService, _ log: Log) throws {
         try PreciseTimer.schedule(
             .onDemand,
             on: service,
@@ -231,42 +217,24 @@ extension HintTests.Scene {
             onError: { @MainActor _, _ in },
             handler: { _, _ in throw Trouble() }
         )
-        try PreciseTimer.schedule(.onDemand, on: service, deliver: .queue(.global()), target: log) { _, _ in
-            throw Trouble()
-        }
+        try PreciseTimer.schedule(.onDemand, on: service, deliver: .queue(.global()), target: log) { _, _ in }
         try PreciseTimer.schedule(.onDemand, on: service, target: log) { @MainActor _, _ in await Task.yield() }
         try PreciseTimer.schedule(.onDemand, on: service, target: log) { @MainActor _, _ in }
     }
 
     private func hearErrors(_ virtual: VirtualTime, _ log: Log) async throws {
-        let mayThrow = Gate()
-        func schedule(
-            onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)? = nil,
-            onError: (@Sendable (Log, any Error) async throws -> Void)? = nil
-        ) throws -> PreciseTimer {
-            try PreciseTimer.schedule(
-                .once(after: .zero),
-                on: virtual.service,
-                target: log,
-                onEnd: onEnd,
-                onError: onError
-            ) { _, _ in
-                await mayThrow.pass()
-                throw Trouble()
-            }
+        let (service, mayThrow) = (virtual.service, Gate())
+        let fail: @Sendable (Log, PreciseTimer.Tick) async throws -> Void = { _, _ in
+            await mayThrow.pass()
+            throw Trouble()
         }
-        _ = try schedule(onEnd: { _ in })
-        _ = try schedule(onError: { _, _ in })
-        _ = try schedule(onError: { _, error in throw error })
-        try PreciseTimer.schedule(
-            .once(after: .zero),
-            on: virtual.service,
-            target: log,
-            onError: { throw $1 },
-            handler: { _, _ in throw Trouble() }
-        )
+        try PreciseTimer.schedule(once, on: service, target: log, onEnd: { _ in }, handler: fail)
+        try PreciseTimer.schedule(once, on: service, target: log, onError: { _, _ in }, handler: fail)
+        try PreciseTimer.schedule(once, on: service, target: log, onError: { throw $1 }, handler: fail)
+        let failHere: @Sendable (Log, PreciseTimer.Tick) throws -> Void = { _, _ in throw Trouble() }
+        try PreciseTimer.schedule(once, on: service, target: log, onError: { throw $1 }, handler: failHere)
         // Its end comes before its error.
-        let cancelled = try schedule()
+        let cancelled = try PreciseTimer.schedule(once, on: service, target: log, handler: fail)
         virtual.advanceWithoutSettling(by: .zero)
         #expect(await soon { cancelled.runningSince != nil })
         cancelled.cancel()

@@ -29,23 +29,6 @@ import Testing
         timers.value = nil
     }
 
-    @Test(arguments: Ground.all, [PreciseTimer.State.ended(.cancelled), .ended(.completed)])
-    func anEndedTimersCapturesAreReleasedEvenIfTheHandleIsKept(ground: Ground, end: PreciseTimer.State) throws {
-        let (site, target, released) = (try ground.site(), Thing(), Count())
-        let once = PreciseTimer.Schedule.once(after: .milliseconds(5))
-        let timer = try PreciseTimer.schedule(once, on: site.service, paused: true, target: target) {
-            [captured = Thing { released.add(1) }] _, _ in withExtendedLifetime(captured) {}
-        }
-        #expect(released.value == 0)
-        if end == .ended(.cancelled) {
-            timer.cancel()
-            #expect(released.value == 1)
-        }
-        timer.resume()
-        #expect(site.until { released.value == 1 })
-        #expect(site.until { timer.state == end })
-    }
-
     @Test(arguments: Ground.all)
     func aHandlerMayDestroyTheOwnerOfItsTimer(ground: Ground) throws {
         let (site, owner, timer) = (try ground.site(), Box<Thing>(), Box<PreciseTimer>())
@@ -78,62 +61,35 @@ import Testing
 struct DeadTargetTests {
     typealias Reason = PreciseTimer.EndReason
 
-    private actor Employee {}
-
-    /// A form of timer: schedules it, and returns it with its target.
-    struct Form: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let schedule:
-            @Sendable (TimerService, @escaping @Sendable (Reason) -> Void) throws
-                -> (PreciseTimer, any AnyObject & Sendable)
-    }
-
     private static let far = PreciseTimer.Schedule.once(after: .seconds(86_400))
     private static let every = PreciseTimer.Schedule.every(.milliseconds(1))
-    private static let forms = [
-        form("ticking", every), form("paused", every, paused: true), form("far", far), form("resting", .onDemand),
-        Form(testDescription: "of an actor") { service, onEnd in
-            let target = Employee()
-            return (try PreciseTimer.schedule(far, on: service, target: target, onEnd: onEnd) { _, _ in }, target)
-        },
-        Form(testDescription: "of the main actor") { service, onEnd in
-            let target = Thing()
-            let timer = try PreciseTimer.schedule(far, on: service, target: target, onEnd: onEnd) { @MainActor _, _ in }
-            return (timer, target)
-        },
-    ]
 
-    private static func form(_ name: String, _ schedule: PreciseTimer.Schedule, paused: Bool = false) -> Form {
-        Form(testDescription: name) { service, onEnd in
-            let target = Thing()
-            let timer = try PreciseTimer.schedule(
-                schedule,
-                on: service,
-                paused: paused,
-                target: target,
-                onEnd: onEnd
-            ) { _, _ in }
-            return (timer, target)
-        }
+    /// A timer on a service, whether it is paused, and what is told of its end.
+    private func schedule(
+        _ due: PreciseTimer.Schedule,
+        _ paused: Bool,
+        on service: TimerService,
+        target: Thing,
+        _ reasons: Notes<Reason>
+    ) throws -> PreciseTimer {
+        try PreciseTimer.schedule(due, on: service, paused: paused, target: target, onEnd: reasons.append) { _, _ in }
     }
 
-    @Test(arguments: Ground.all, forms)
-    func aTimerEndsWithItsTarget(ground: Ground, form: Form) throws {
-        try expectEnd(on: try ground.site(), of: form)
+    @Test(arguments: Ground.all, [(every, false), (every, true), (far, false), (.onDemand, false)])
+    func aTimerEndsWithItsTarget(ground: Ground, form: (schedule: PreciseTimer.Schedule, isPaused: Bool)) throws {
+        try expectEnd(on: try ground.site(), of: form.schedule, form.isPaused)
     }
 
     @Test func aTimerOnAHostsLoopEndsWithItsTargetEvenIfTheLoopDoesNotRun() throws {
         let timers = try TimerService.pollable()
-        try expectEnd(on: Site(service: timers.service), of: Self.forms[0])
+        try expectEnd(on: Site(service: timers.service), of: Self.every)
     }
 
-    private func expectEnd(on site: Site, of form: Form) throws {
+    private func expectEnd(on site: Site, of form: PreciseTimer.Schedule, _ isPaused: Bool = false) throws {
         let reasons = Notes<Reason>()
-        var (timer, target): (PreciseTimer, (any AnyObject & Sendable)?) = try form.schedule(
-            site.service,
-            reasons.append
-        )
+        var target: Thing? = Thing()
         weak let gone = target
+        let timer = try schedule(form, isPaused, on: site.service, target: try #require(target), reasons)
         site.pass(.milliseconds(5))
         #expect(reasons.all == [])
         target = nil
@@ -142,21 +98,6 @@ struct DeadTargetTests {
         site.pass(.milliseconds(5))
         #expect(reasons.all == [.targetReleased] && timer.state == .ended(.targetReleased))
         #expect(site.service.pendingCount == 0)
-    }
-
-    @Test func allTimersOfManyDeadTargetsEndAndTheOthersGoOn() throws {
-        let (service, survivor, ends) = (try TimerService(.usual), Thing(), Count())
-        var targets: [Thing]? = (0..<10_000).map { _ in Thing() }
-        let onEnd: @Sendable (Reason) -> Void = { if $0 == .targetReleased { ends.add(1) } }
-        for target in targets ?? [] {
-            for target in [target, survivor] {
-                try PreciseTimer.schedule(Self.far, on: service, target: target, onEnd: onEnd) { _, _ in }
-            }
-        }
-        targets = nil
-        #expect(eventually { ends.value == 10_000 })
-        #expect(service.pendingCount == 10_000)
-        withExtendedLifetime(survivor) {}
     }
 
     /// Other threads get the lock in between: the first timer is finalized while nearly all timers are still there.
@@ -178,9 +119,8 @@ struct DeadTargetTests {
 
     @Test func aDeadTargetIsFoundEvenIfTimersWereAddedSinceTheLastSearch() throws {
         let (scene, reasons) = (Scene(), Notes<Reason>())
-        var target = try? Self.form("paused", Self.every, paused: true).schedule(scene.virtual.service, reasons.append)
-            .1
-        #expect(target != nil)
+        var target: Thing? = Thing()
+        _ = try schedule(Self.every, true, on: scene.virtual.service, target: try #require(target), reasons)
         scene.advance(2_000)
         target = nil
         try scene.timer(.every(.seconds(100)))
@@ -239,45 +179,21 @@ struct DeadTargetTests {
         }
     }
 
-    @Test(arguments: forms.filter { ["paused", "resting"].contains($0.testDescription) })
-    func aTimerThatIsPausedOrRestsKeepsItsServiceUntilItEnds(form: Form) throws {
-        let ends = Count()
+    @Test(arguments: [(every, true), (.onDemand, false)])
+    func aTimerThatIsPausedOrRestsKeepsItsServiceUntilItEnds(
+        form: (schedule: PreciseTimer.Schedule, isPaused: Bool)
+    ) throws {
+        let reasons = Notes<Reason>()
         weak var service: TimerService?
-        var target: (any AnyObject & Sendable)? = try {
+        var target: Thing? = Thing()
+        do {
             let own = try TimerService(.usual)
             service = own
-            return try form.schedule(own) { _ in ends.add(1) }.1
-        }()
+            _ = try schedule(form.schedule, form.isPaused, on: own, target: try #require(target), reasons)
+        }
         pause(.milliseconds(20))
         #expect(target != nil && service != nil)
         target = nil
-        #expect(eventually { ends.value == 1 && service == nil })
-    }
-}
-
-/// The form of `schedule` that takes a target.
-struct TargetFormTests {
-    private let scene = Scene()
-
-    @Test func theOrdinaryFormPassesOnAllItsArguments() throws {
-        let endings = Notes<PreciseTimer.EndReason>()
-        let timer = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: scene.virtual.service,
-            tolerance: .milliseconds(500),
-            missedTicks: .catchUp(limit: 2),
-            label: "step",
-            paused: true,
-            target: scene.log,
-            onEnd: endings.append
-        ) { $0.note($1) }
-        #expect(timer.label == "step" && timer.state == .paused)
-        timer.resume()
-        scene.advance(1_500)
-        #expect(try #require(scene.log.ticks.first).lateness > .zero, "it may be late by its tolerance")
-        scene.jump(3_000)
-        #expect(scene.log.ticks.map(\.missed) == [0, 0, 1], "two late ticks at most, and the last carries the rest")
-        timer.cancel()
-        #expect(endings.all == [.cancelled] && timer.label == "step")
+        #expect(eventually { reasons.all.count == 1 && service == nil })
     }
 }

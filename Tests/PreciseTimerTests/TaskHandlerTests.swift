@@ -9,93 +9,6 @@ import Testing
     private let virtual = VirtualTime()
     private let log = Log()
     private let second = PreciseTimer.Schedule.every(.seconds(1))
-    private let reasons = Notes<PreciseTimer.EndReason>()
-
-    private struct Bad: Error {}
-    private struct Worse: Error {}
-
-    /// What `onError` does.
-    enum OnError { case isMissing, takesErrors, throwsAnother }
-
-    /// The timer and its last run after each of two ticks, the end, and what `onError` was told.
-    private static let outcomes: [(OnError, [String])] = [
-        (.isMissing, ["ended: failed: Bad(), Bad()", "ended: failed: Bad(), Bad()", "failed: Bad()"]),
-        (
-            .takesErrors,
-            ["scheduled, Bad()", "listed with Bad()", "scheduled, no error", "listed with no error", "told Bad()"]
-        ),
-        (
-            .throwsAnother,
-            ["ended: failed: Worse(), Bad()", "ended: failed: Worse(), Bad()", "failed: Worse()", "told Bad()"]
-        ),
-    ]
-
-    @Test(arguments: outcomes)
-    func anErrorGoesToOnErrorOrEndsTheTimer(onError: OnError, outcome: [String]) async throws {
-        let (told, ends, virtual) = (Notes<String>(), Notes<String>(), virtual)
-        let tell: @isolated(any) @Sendable (Log, any Error) async throws -> Void = { _, error in
-            told.append("told \(error)")
-            if onError == .throwsAnother { throw Worse() }
-        }
-        let handler: @Sendable (Log, PreciseTimer.Tick) async throws -> Void = { _, tick in
-            if tick.index == 0 { throw Bad() }
-        }
-        let timer = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onEnd: { (reason: PreciseTimer.EndReason) in ends.append("\(reason)") },
-            onError: onError == .isMissing ? nil : tell,
-            handler: { try await handler($0, $1) }
-        )
-        var seen: [String] = []
-        for _ in 1...2 {
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            #expect(await soon { ends.all.count == 1 || timer.lastRun?.start == virtual.now })
-            #expect(await soon { timer.runningSince == nil })
-            seen.append("\(timer.state), \(timer.lastRun?.error ?? "no error")")
-            seen += virtual.service.activeTimers.map { "listed with \($0.lastRun?.error ?? "no error")" }
-        }
-        #expect(seen + ends.all + told.all == outcome)
-    }
-
-    /// What ends a timer while its handler awaits.
-    enum Ending: CaseIterable { case cancel, shutdown, itsHandler }
-
-    /// The cancellation is no error of the handler. Another error is one, also after the end.
-    @Test(arguments: Ending.allCases, [true, false])
-    func theEndCancelsTheTaskOfARunningHandlerThatDidNotEndTheTimer(by ending: Ending, isBad: Bool) async throws {
-        let (isRunning, mayReturn, timer) = (Gate(), Gate(), Box<PreciseTimer>())
-        let (cancelled, told) = (Notes<Bool>(), Notes<String>())
-        timer.value = try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            target: log,
-            onError: { _, error in told.append("\(error)") },
-            handler: { _, _ in
-                if ending == .itsHandler { timer.value?.cancel() }
-                isRunning.open()
-                await mayReturn.passIfCancelled()
-                cancelled.append(Task.isCancelled)
-                if isBad { throw Bad() }
-                try Task.checkCancellation()
-            }
-        )
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        await isRunning.pass()
-        switch ending {
-        case .cancel: timer.value?.cancel()
-        case .shutdown: virtual.service.shutdown()
-        case .itsHandler: break
-        }
-        mayReturn.open()
-        await timer.value?.cancelAndWait()
-        #expect(cancelled.all == [ending != .itsHandler])
-        #expect(told.all == (isBad ? ["Bad()"] : []))
-        let reason: PreciseTimer.EndReason = ending == .shutdown ? .serviceShutDown : .cancelled
-        #expect(timer.value?.state == .ended(reason))
-        timer.value = nil
-    }
 
     @Test func aCancellationHandlerMayReadItsTimer() async throws {
         let (isRunning, isCancelled, timer) = (Gate(), Gate(), Box<PreciseTimer>())
@@ -112,47 +25,6 @@ import Testing
         await timer.value?.cancelAndWait()
         #expect(timer.value?.lastRun != nil)
         timer.value = nil
-    }
-
-    /// The handler holds the handle while it awaits.
-    @Test func aHandleThatIsDroppedWhileItsHandlerAwaitsEndsTheTimerAfterwards() async throws {
-        let (isRunning, mayReturn, cancelled) = (Gate(), Gate(), Notes<Bool>())
-        do {
-            let timer = try PreciseTimer.schedule(second, on: virtual.service, onEnd: reasons.append) { _, _ in
-                isRunning.open()
-                await mayReturn.pass()
-                cancelled.append(Task.isCancelled)
-            }
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            await isRunning.pass()
-            #expect(timer.state == .scheduled)
-        }
-        #expect(reasons.all.isEmpty)
-        mayReturn.open()
-        #expect(await soon { reasons.all == [.handleReleased] })
-        #expect(cancelled.all == [false])
-    }
-
-    @Test(arguments: [true, false]) func onEndRunsInATaskThatIsNotCancelled(isReleased: Bool) async throws {
-        let (reasons, cancelled) = (reasons, Notes<Bool>())
-        let reason: PreciseTimer.EndReason = isReleased ? .targetReleased : .failed(Bad())
-        var target: Thing? = Thing()
-        try PreciseTimer.schedule(
-            .every(.milliseconds(500)),
-            on: virtual.service,
-            target: try #require(target),
-            onEnd: {
-                cancelled.append(Task.isCancelled)
-                reasons.append($0)
-            },
-            handler: { _, _ async throws in throw Bad() }
-        )
-        if isReleased { target = nil }
-        // Less than a second: no sweep finds the released target.
-        virtual.advanceWithoutSettling(by: .milliseconds(500))
-        #expect(await soon { reasons.all == [reason] })
-        #expect(cancelled.all == [false])
-        withExtendedLifetime(target) {}
     }
 
     /// The end comes after the handler has begun, and before the code that made its task knows the task.
@@ -205,34 +77,6 @@ import Testing
         #expect(notes.all.sorted() == ["main actor: 0, true", "no actor: 0, true", "onEnd: 0, true"])
     }
 
-    /// The `onEnd` of one timer, which the handler of another one has ended, is not inside that handler.
-    @Test func theMainActorsOnEndWaitsForTheHandlerThatEndedItsTimer() async throws {
-        let (box, handlerHasReturned, mayReturn, seen) = (Box<PreciseTimer>(), Gate(), Gate(), Notes<Bool>())
-        let ended = try PreciseTimer.schedule(
-            .every(.seconds(3_600)),
-            target: log,
-            onEnd: { @MainActor _ in
-                Task {
-                    mayReturn.open()
-                    await box.value?.cancelAndWait()
-                    seen.append(handlerHasReturned.isPassable)
-                }
-            },
-            handler: { _, _ in }
-        )
-        box.value = try PreciseTimer.schedule(.once(after: .zero), paused: true, target: log) { _, _ in
-            ended.cancel()
-            await mayReturn.pass()
-            // Time for a wait that would not wait.
-            try? await Task.sleep(for: .milliseconds(20))
-            handlerHasReturned.open()
-        }
-        box.value?.resume()
-        #expect(await soon { !seen.all.isEmpty })
-        #expect(seen.all == [true])
-        box.value = nil
-    }
-
     @Test func aRunningHandlerIsInTheSnapshotAndAmongTheSlowOnes() async throws {
         let (isRunning, mayReturn) = (Gate(), Gate())
         let timer = try PreciseTimer.schedule(second, on: virtual.service, label: "poll", target: log) { _, _ in
@@ -263,31 +107,6 @@ import Testing
     private actor Meter {
         var isRunning = 0
         var overlaps = 0
-    }
-
-    @Test func aHandlerWithoutAwaitIsIsolatedToItsActorWhoseReleaseEndsTheTimer() async throws {
-        let (log, reasons) = (log, Notes<PreciseTimer.EndReason>())
-        var meter: Meter? = Meter()
-        weak let gone = meter
-        try PreciseTimer.schedule(
-            second,
-            on: virtual.service,
-            label: "meter",
-            target: try #require(meter),
-            onEnd: reasons.append,
-            handler: { meter, tick in
-                meter.assertIsolated()
-                log.note(tick)
-            }
-        )
-        #expect(virtual.service.activeTimers.map(\.label) == ["meter"])
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(await soon { log.count == 1 && virtual.service.nextWakeTime != nil })
-        meter = nil
-        #expect(await soon { gone == nil })
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        #expect(await soon { reasons.all == [.targetReleased] })
-        #expect(virtual.pendingCount == 0 && log.count == 1)
     }
 
     @Test func aSuspendedHandlerDelaysOnlyItsOwnTicksAndMergesThem() async throws {
@@ -333,7 +152,7 @@ import Testing
                 }
             } else {
                 isSecond.open()
-                await mayReturn.passIfCancelled()
+                await mayReturn.pass()
             }
         }
         if isLate {
@@ -353,8 +172,7 @@ import Testing
     }
 
     /// The handler may wait for the task, so the task cannot wait for the handler.
-    @Test(arguments: [true, false])
-    func cancelAndWaitInsideTheHandlerOrATaskOfItReturnsWhileTheHandlerRuns(isInTask: Bool) async throws {
+    @Test func cancelAndWaitInATaskOfTheHandlerReturnsWhileTheHandlerRuns() async throws {
         let (meter, events, timer) = (Meter(), Notes<String>(), Box<PreciseTimer>())
         timer.value = try PreciseTimer.schedule(
             second,
@@ -362,8 +180,7 @@ import Testing
             target: meter,
             onEnd: { _ in events.append("end") },
             handler: { _, _ in
-                let cancel: @Sendable () async -> Bool? = { await timer.value?.cancelAndWait() }
-                let isEnding = isInTask ? await Task(operation: cancel).value : await cancel()
+                let isEnding = await Task { await timer.value?.cancelAndWait() }.value
                 events.append("inside: \(isEnding == true)")
             }
         )
@@ -383,7 +200,7 @@ import Testing
             onEnd: { _ in events.append("end") },
             handler: { [captured] _, _ in
                 entered.open()
-                await gate.passIfCancelled()
+                await gate.pass()
                 events.append("returned")
                 withExtendedLifetime(captured) {}
             }
@@ -399,11 +216,6 @@ import Testing
         #expect(await [one, other].count { $0 } == 1, "exactly one call ended it")
         #expect(events.all == ["returned", "released", "end"])
     }
-}
-
-extension Gate {
-    /// Waits in a task that may be cancelled. No sleep there would take any time.
-    fileprivate func passIfCancelled() async { await Task { await pass() }.value }
 }
 
 /// Lets something happen once, when a task has been handed to the threads for tasks, and before the code that made it

@@ -3,153 +3,125 @@ import PreciseTimerPatterns
 import TestSupport
 import Testing
 
-/// The Swift 5 language mode forgives what Swift 6 refuses: each form must still run its handler on its actor. So no
-/// handler may touch an actor's state while that actor is busy.
+/// The Swift 5 language mode forgives what Swift 6 refuses: each form must still run its handler on its actor.
 @Suite(.waits("handlers run on their actors"), .timeLimit(.minutes(5))) struct HandlerFormTests {
     @Test(arguments: Form.all) func aHandlerRunsOnItsActor(_ form: Form) async throws {
-        let (held, object) = try form.start()
-        #expect(await object.stayBusy() == 0, "calls while the actor was busy")
-        for _ in 0..<30_000 where await object.calls == 0 { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(await object.calls > 0)
+        let places = Notes<String>()
+        let held = try form.start(places)
+        #expect(await soon { !places.all.isEmpty })
+        #expect(Set(places.all) == [form.place])
         withExtendedLifetime(held) {}
     }
 }
 
-/// A way to write a handler, and the object whose actor it must run on.
+/// A way to write a handler, and the place in which it must run.
 struct Form: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let start: @Sendable () throws -> (held: AnyObject, object: any Owned)
+    let place: String
+    let start: @Sendable (Notes<String>) throws -> [AnyObject]
 
-    init<Object: Owned>(
+    init<Object: Sendable & AnyObject>(
         _ name: String,
-        _ type: Object.Type,
-        _ start: @escaping @Sendable (Object) throws -> AnyObject
+        _ place: String,
+        _ make: @autoclosure @escaping @Sendable () -> Object,
+        _ start: @escaping @Sendable (Object, Notes<String>) throws -> AnyObject
     ) {
-        testDescription = name
-        self.start = {
-            let object = Object()
-            return (try start(object), object)
+        (testDescription, self.place) = (name, place)
+        self.start = { places in
+            let object = make()
+            return [object, try start(object, places)]
         }
     }
 
     static let all = timers + targetless + ends + patterns
 
     private static let timers = [
-        Form("inline, no handler on an actor", Model.self) {
-            try PreciseTimer.schedule(always, target: $0) { model, _ in Task { await model.note() } }
+        Form("@MainActor", "main", Model()) { model, places in
+            try PreciseTimer.schedule(always, target: model) { @MainActor model, _ in model.note(places) }
         },
-        Form("@MainActor", Model.self) {
-            try PreciseTimer.schedule(always, target: $0) { @MainActor model, tick in model.note(tick) }
+        Form("@MainActor, throws, onError", "main", Model()) { model, places in
+            try PreciseTimer.schedule(always, target: model, onError: ignore) { @MainActor model, _ in
+                try model.noteOrThrow(places)
+            }
         },
-        Form("@MainActor, throws", Model.self) {
-            try PreciseTimer.schedule(always, target: $0) { @MainActor model, tick in try model.noteOrThrow(tick) }
+        Form("@MainActor, awaits", "main", Model()) { model, places in
+            try PreciseTimer.schedule(always, target: model) { @MainActor model, _ in
+                await Task.yield()
+                try model.noteOrThrow(places)
+            }
         },
-        Form("@MainActor, throws, onError", Model.self) {
-            try PreciseTimer.schedule(always, target: $0, onError: ignore) { @MainActor in try $0.noteOrThrow($1) }
+        Form("@Database", "database", Store()) { store, places in
+            try PreciseTimer.schedule(always, target: store) { @Database store, _ in store.note(places) }
         },
-        Form("@MainActor, awaits", Model.self) {
-            try PreciseTimer.schedule(always, target: $0) { @MainActor in try await $0.noteSlowly($1) }
+        Form("actor", "meter", Meter()) { meter, places in
+            try PreciseTimer.schedule(always, target: meter) { meter, _ in meter.note(places) }
         },
-        Form("@Database", Store.self) {
-            try PreciseTimer.schedule(always, target: $0) { @Database store, _ in store.note() }
+        Form("actor, awaits", "meter", Meter()) { meter, places in
+            try PreciseTimer.schedule(always, target: meter) { meter, _ in
+                await Task.yield()
+                try meter.noteOrThrow(places)
+            }
         },
-        Form("@Database, awaits", Store.self) {
-            try PreciseTimer.schedule(always, target: $0) { @Database store, _ in try await store.noteSlowly() }
-        },
-        Form("actor", Meter.self) {
-            try PreciseTimer.schedule(always, target: $0) { meter, _ in meter.note() }
-        },
-        Form("actor, throws", Meter.self) {
-            try PreciseTimer.schedule(always, target: $0) { meter, _ in try meter.noteOrThrow() }
-        },
-        Form("actor, awaits", Meter.self) {
-            try PreciseTimer.schedule(always, target: $0) { meter, _ in try await meter.noteSlowly() }
-        },
-        Form("awaits on the thread pool", Model.self) {
-            try PreciseTimer.schedule(always, target: $0) { try await $0.noteSlowly($1) }
+        Form("awaits in the pool", "pool", Model()) { model, places in
+            try PreciseTimer.schedule(always, target: model) { _, _ async in places.append(Here.name) }
         },
     ]
 
     private static let targetless = [
-        Form("@MainActor, no target", Model.self) { model in
-            try PreciseTimer.schedule(always) { @MainActor _, tick in model.note(tick) }
+        Form("@MainActor, no target", "main", Model()) { model, places in
+            try PreciseTimer.schedule(always) { @MainActor _, _ in model.note(places) }
         },
-        Form("@MainActor, no target, asks for nothing", Model.self) { model in
-            try PreciseTimer.schedule(always) { @MainActor in model.note() }
+        Form("@MainActor, no target, throws, asks for nothing", "main", Model()) { model, places in
+            try PreciseTimer.schedule(always) { @MainActor in try model.noteOrThrow(places) }
         },
-        Form("@MainActor, no target, throws", Model.self) { model in
-            try PreciseTimer.schedule(always) { @MainActor _, tick in try model.noteOrThrow(tick) }
-        },
-        Form("@MainActor, no target, throws, asks for nothing", Model.self) { model in
-            try PreciseTimer.schedule(always) { @MainActor in try model.noteOrThrow() }
-        },
-        Form("@MainActor, no target, awaits", Model.self) { model in
-            try PreciseTimer.schedule(always) { @MainActor _, tick in try await model.noteSlowly(tick) }
-        },
-        Form("@Database, no target", Store.self) { store in
-            try PreciseTimer.schedule(always) { @Database _, _ in store.note() }
-        },
-        Form("awaits on the thread pool, no target", Store.self) { store in
-            try PreciseTimer.schedule(always) { _, _ in try await store.noteSlowly() }
+        Form("@MainActor, no target, awaits", "main", Model()) { model, places in
+            try PreciseTimer.schedule(always) { @MainActor _, _ async throws in try model.noteOrThrow(places) }
         },
     ]
 
     private static let ends = [
-        Form("onEnd: @MainActor", Model.self) { model in
-            let end = { @MainActor @Sendable (_: PreciseTimer.EndReason) in model.note() }
+        Form("onEnd: @MainActor", "main", Model()) { model, places in
+            let end = { @MainActor @Sendable (_: PreciseTimer.EndReason) in model.note(places) }
             return try PreciseTimer.schedule(once, target: model, onEnd: end) { _, _ in }
         },
-        Form("onEnd: @MainActor of a handler of the main actor", Model.self) { model in
+        Form("onError: @MainActor", "main", Model()) { model, places in
+            let note = { @MainActor @Sendable (model: Model, _: any Error) in model.note(places) }
+            return try PreciseTimer.schedule(once, target: model, onError: note) { _, _ in throw CancellationError() }
+        },
+        Form("onEnd and onError: @MainActor, like the handler", "main", Model()) { model, places in
             try PreciseTimer.schedule(
                 once,
                 target: model,
-                onEnd: { @MainActor _ in model.note() },
-                handler: { @MainActor _, _ in }
-            )
-        },
-        Form("onError: @MainActor", Model.self) { model in
-            let note = { @MainActor @Sendable (model: Model, _: any Error) in model.note() }
-            return try PreciseTimer.schedule(once, target: model, onError: note, handler: refuse)
-        },
-        Form("onError: @MainActor of a handler of the main actor", Model.self) { model in
-            try PreciseTimer.schedule(
-                once,
-                target: model,
-                onError: { @MainActor model, _ in model.note() },
+                onEnd: { @MainActor _ in model.note(places) },
+                onError: { @MainActor model, _ in model.note(places) },
                 handler: { @MainActor _, _ in throw CancellationError() }
             )
         },
-        Form("onError of an actor", Meter.self) { meter in
+        Form("onError of an actor", "meter", Meter()) { meter, places in
             try PreciseTimer.schedule(
                 once,
                 target: meter,
-                onError: { meter, _ in meter.note() },
-                handler: { meter, _ in
-                    meter.assertIsolated()
-                    throw CancellationError()
-                }
+                onError: { meter, _ in meter.note(places) },
+                handler: { _, _ in throw CancellationError() }
             )
         },
     ]
 
     private static let patterns = [
-        Form("debounce, @MainActor", Model.self) {
-            called(try Debouncer(.zero, target: $0) { @MainActor model in model.note() })
+        Form("debounce, @MainActor", "main", Model()) { model, places in
+            called(try Debouncer(.zero, target: model) { @MainActor model in model.note(places) })
         },
-        Form("debounce, @Database, awaits", Store.self) {
-            called(try Debouncer(.zero, target: $0) { @Database store in try? await store.noteSlowly() })
+        Form("debounce, @Database, awaits", "database", Store()) { store, places in
+            called(try Debouncer(.zero, target: store) { @Database store async in store.note(places) })
         },
-        Form("throttle", Model.self) {
-            called(try Throttler(.zero, target: $0) { @MainActor in $0.note() })
+        Form("throttle, actor", "meter", Meter()) { meter, places in
+            called(try Throttler(.zero, target: meter) { meter async in meter.note(places) })
         },
-        Form("throttle, actor", Meter.self) {
-            called(try Throttler(.zero, target: $0) { meter async in meter.note() })
+        Form("idle time-outs, @MainActor", "main", Model()) { model, places in
+            set(IdleTimeouts(target: model) { @MainActor model, _ in model.note(places) })
         },
-        Form("idle time-outs, @MainActor", Model.self) {
-            set(IdleTimeouts(target: $0) { @MainActor model, _ in model.note() })
-        },
-        Form("idle time-outs, actor, awaits", Meter.self) {
-            set(IdleTimeouts(target: $0) { meter, _ in try? await meter.noteSlowly() })
+        Form("idle time-outs, actor, awaits", "meter", Meter()) { meter, places in
+            set(IdleTimeouts(target: meter) { meter, _ async in meter.note(places) })
         },
     ]
 
@@ -164,88 +136,23 @@ struct Form: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// An object whose state belongs to an actor.
-protocol Owned: AnyObject, Sendable {
-    init()
-    /// The number of calls of handlers.
-    var calls: Int { get async }
-    /// Keeps the actor busy while deadlines pass. Returns the number of calls in that time.
-    func stayBusy() async -> Int
-}
+private let always = PreciseTimer.Schedule.every(.milliseconds(5))
+private let once = PreciseTimer.Schedule.once(after: .zero)
 
-let always = PreciseTimer.Schedule.every(.milliseconds(5))
-let once = PreciseTimer.Schedule.once(after: .zero)
+@Sendable private func ignore(_: AnyObject, _: any Error) {}
 
-@Sendable func refuse(_: AnyObject, _: PreciseTimer.Tick) throws { throw CancellationError() }
-
-@Sendable func ignore(_: AnyObject, _: any Error) {}
-
-@globalActor actor Database { static let shared = Database() }
-
-@MainActor final class Model: Owned {
-    private(set) var calls = 0
-
+@MainActor final class Model {
     nonisolated init() {}
-
-    func note(_ tick: PreciseTimer.Tick? = nil) {
-        MainActor.preconditionIsolated()
-        calls += 1
-    }
-
-    func noteOrThrow(_ tick: PreciseTimer.Tick? = nil) throws { note() }
-
-    func noteSlowly(_ tick: PreciseTimer.Tick? = nil) async throws {
-        note()
-        await Task.yield()
-        note()
-    }
-
-    func stayBusy() -> Int { callsWhileBusy { calls } }
+    func note(_ places: Notes<String>) { places.append(Here.name) }
+    func noteOrThrow(_ places: Notes<String>) throws { note(places) }
 }
 
-@Database final class Store: Owned {
-    private(set) var calls = 0
-
+@Database final class Store {
     nonisolated init() {}
-
-    func note() {
-        Database.preconditionIsolated()
-        calls += 1
-    }
-
-    func noteSlowly() async throws {
-        note()
-        await Task.yield()
-        note()
-    }
-
-    func stayBusy() -> Int { callsWhileBusy { calls } }
+    func note(_ places: Notes<String>) { places.append(Here.name) }
 }
 
-actor Meter: Owned {
-    private(set) var calls = 0
-
-    init() {}
-
-    func note() {
-        preconditionIsolated()
-        calls += 1
-    }
-
-    func noteOrThrow() throws { note() }
-
-    func noteSlowly() async throws {
-        note()
-        await Task.yield()
-        note()
-    }
-
-    func stayBusy() -> Int { callsWhileBusy { calls } }
-}
-
-/// Blocks the thread, and so its actor, until deadlines have passed.
-private func callsWhileBusy(_ calls: () -> Int) -> Int {
-    let before = calls()
-    pause(.milliseconds(20))
-    return calls() - before
+extension Meter {
+    fileprivate func note(_ places: Notes<String>) { places.append(Here.name) }
+    fileprivate func noteOrThrow(_ places: Notes<String>) throws { note(places) }
 }

@@ -129,17 +129,57 @@ package final class Place: Sendable {
 
         nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
     }
+}
 
-    private final class QueueExecutor: SerialExecutor {
-        private let queue: DispatchQueue
+private final class QueueExecutor: SerialExecutor {
+    private let queue: DispatchQueue
 
-        init(queue: DispatchQueue) { self.queue = queue }
+    init(queue: DispatchQueue) { self.queue = queue }
 
-        func enqueue(_ job: consuming ExecutorJob) {
-            let job = UnownedJob(job)
-            queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
-        }
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
+}
+
+/// Where code runs, in a word.
+package enum Here {
+    private static let key = DispatchSpecificKey<String>()
+    private static let main: Void = DispatchQueue.main.setSpecific(key: key, value: "main")
+
+    /// Whether the code is called by the test that moves the time, and not by a task of the library.
+    @TaskLocal package static var isInTest = false
+
+    /// The name of the queue or of the actor; without one, `inline` inside a call of the test, or else `pool`.
+    package static var name: String {
+        _ = main
+        return DispatchQueue.getSpecific(key: key) ?? (isInTest ? "inline" : "pool")
+    }
+
+    /// A queue by whose name its code is known.
+    package static func queue(_ name: String) -> DispatchQueue {
+        let queue = DispatchQueue(label: "test.\(name)")
+        queue.setSpecific(key: key, value: name)
+        return queue
+    }
+}
+
+/// A global actor whose code is known by its name.
+@globalActor package actor Database {
+    package static let shared = Database()
+    private nonisolated let executor = QueueExecutor(queue: Here.queue("database"))
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+}
+
+/// An actor, to be a target, whose code is known by its name.
+package actor Meter {
+    private nonisolated let executor = QueueExecutor(queue: Here.queue("meter"))
+    private let thing: Thing?
+
+    package init(_ thing: Thing? = nil) { self.thing = thing }
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 }
 
 /// A serial queue that is suspended until a test runs it.

@@ -64,7 +64,7 @@ import PreciseTimerPatterns
     IdleTimeouts<Int>(target: meter) { meter, id async in meter.missed += id }.refresh(1, after: .seconds(30))
 }
 
-func handlers(_ poller: Poller, _ meter: Meter) throws {
+func handlers(_ poller: Poller) throws {
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { poller, tick in poller.step() }
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller) { $0.note($1) }
     try PreciseTimer.schedule(.every(.seconds(1)), target: poller, handler: { poller, _ in poller.step() })
@@ -73,10 +73,6 @@ func handlers(_ poller: Poller, _ meter: Meter) throws {
         print(tick)
         try await poller.poll()
     }
-    try PreciseTimer.schedule(.every(.seconds(1)), target: meter) { meter, tick in meter.missed += tick.missed }
-    try PreciseTimer.schedule(.every(.seconds(1)), target: meter, onError: { print($1) }) { meter, _ in
-        try await meter.report()
-    }
 }
 
 func handles() throws -> [PreciseTimer] {
@@ -84,8 +80,6 @@ func handles() throws -> [PreciseTimer] {
         try PreciseTimer.schedule(.every(.seconds(1))) { print("tick") },
         try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in timer.cancel() },
         try PreciseTimer.schedule(.every(.seconds(1))) { timer, tick in await Task.yield() },
-        try PreciseTimer.schedule(.every(.seconds(1))) { @MainActor timer, tick in timer.cancel() },
-        try PreciseTimer.schedule(.every(.seconds(1))) { @MainActor in print("tick") },
     ]
 }
 
