@@ -27,36 +27,26 @@ struct CalendarChanceTests {
 
     // MARK: Chance
 
+    /// One that is rescheduled draws another, too.
     @Test func eachTimerOfAScheduleHasItsOwnFixedDelay() throws {
         let nightly = Schedule.daily(at: Self.half, in: .gmt, spread: .seconds(600))
-        var delays: Set<Double> = []
-        for _ in 0..<20 {
-            let log = Log()
-            let timer = try PreciseTimer.schedule(nightly, on: virtual.service, target: log) { $0.note($1) }
+        var (delays, timer): (Set<Double>, PreciseTimer?) = ([], nil)
+        for number in 0..<20 {
+            let before = log.count
+            if number % 2 == 0 { timer = try schedule(nightly) } else { try timer?.reschedule(nightly) }
             virtual.advance(by: .seconds(3 * 86_400))
-            timer.cancel()
-            let own = Self.delays(log.ticks.map(\.deadline))
+            let own = Self.delays(log.ticks.dropFirst(before).map(\.deadline))
             #expect(own.count == 3 && Set(own).count == 1 && own.allSatisfy { (0...600).contains($0) }, "\(own)")
             delays.formUnion(own)
+            if number % 2 == 1 { timer?.cancel() }
         }
         #expect(delays.count == 20 && (delays.max() ?? 0) - (delays.min() ?? 0) > 200, "\(delays)")
     }
 
-    @Test func aRescheduledTimerDrawsAnotherDelay() throws {
-        let nightly = Schedule.daily(at: Self.half, in: .gmt, spread: .seconds(600))
-        let timer = try schedule(nightly)
-        let first = timer.nextDeadline
-        try timer.reschedule(nightly)
-        #expect(timer.nextDeadline != first)
-    }
-
     @Test func theDelaysFollowFromTheSeedOfVirtualTime() throws {
-        let deadlines = try [UInt64](arrayLiteral: 1, 1, 2)
-            .map { seed in
-                let virtual = VirtualTime(clock: .wall, seed: seed)
-                let nightly = Schedule.daily(at: Self.half, in: .gmt, spread: .seconds(600))
-                return try PreciseTimer.schedule(nightly, on: virtual.service, target: log) { $0.note($1) }.nextDeadline
-            }
+        let nightly = Schedule.daily(at: Self.half, in: .gmt, spread: .seconds(600))
+        let deadlines = try [1, 1, 2]
+            .map { try Scene(clock: .wall, seed: $0).timer(nightly).nextDeadline }
         #expect(deadlines[0] == deadlines[1] && deadlines[0] != deadlines[2])
     }
 
@@ -135,8 +125,7 @@ struct CalendarChanceTests {
     // MARK: Ends
 
     @Test(arguments: [
-        (Schedule.daily(at: half, in: .gmt, count: 3), 3), (.weekly(on: .monday, at: half, in: .gmt, count: 2), 2),
-        (.hourly(at: 5, in: .gmt, count: 4), 4), (.calendar(DateComponents(day: 2), in: .gmt, count: 1), 1),
+        (Schedule.daily(at: half, in: .gmt, count: 3), 3),
         (.daily(at: half, in: .gmt, for: .seconds(5 * 86_400)), 5),
         (.daily(at: half, in: .gmt, for: .seconds(9_000)), 1),
         (.hourly(at: 30, in: .gmt, jitter: .seconds(600), for: .seconds(7_200)), 2),
@@ -149,20 +138,17 @@ struct CalendarChanceTests {
         #expect(timer.state == .ended(.completed) && virtual.pendingCount == 0)
     }
 
-    @Test func theLastTickOfACountStandsForAllThatHavePassed() throws {
-        let timer = try schedule(.daily(at: Self.half, in: .gmt, count: 2))
+    /// One day passes, and then nine at once.
+    @Test(
+        arguments: [(.skip, [[0, 0], [1, 8]]), (.catchUp(limit: 5), [[0, 0], [1, 0], [2, 0]])]
+            as [(PreciseTimer.MissedTickPolicy, [[Int]])]
+    )
+    func theLastTickOfACountStandsForAllThatHavePassed(policy: PreciseTimer.MissedTickPolicy, ticks: [[Int]]) throws {
+        let timer = try schedule(.daily(at: Self.half, in: .gmt, count: ticks.count), policy)
         virtual.advance(by: .seconds(86_400))
-        virtual.jump(by: .seconds(3 * 86_400))
+        virtual.jump(by: .seconds(9 * 86_400))
         virtual.advance(by: .zero)
-        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 0], [1, 2]])
-        #expect(timer.state == .ended(.completed))
-    }
-
-    @Test func catchingUpEndsWithTheCount() throws {
-        let timer = try schedule(.daily(at: Self.half, in: .gmt, count: 3), .catchUp(limit: 5))
-        virtual.jump(by: .seconds(10 * 86_400))
-        virtual.advance(by: .zero)
-        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 0], [1, 0], [2, 0]])
+        #expect(log.ticks.map { [$0.index, $0.missed] } == ticks)
         #expect(timer.state == .ended(.completed))
     }
 
@@ -245,21 +231,5 @@ struct ScheduleDeadlinesTests {
             _ = iterator.next()
             #expect(asked.value == number)
         }
-    }
-
-    @Test func theTimerThatIsScheduledHasTheseDeadlines() throws {
-        let (virtual, log) = (VirtualTime(clock: .wall), Log())
-        let schedule = Schedule.weekly(
-            on: .monday,
-            .thursday,
-            at: .init(hour: 2),
-            in: TimeZone(identifier: "Asia/Tokyo")
-        )
-        let now = try #require(Date(virtual.now))
-        let timer = try PreciseTimer.schedule(schedule, on: virtual.service, target: log) { $0.note($1) }
-        virtual.advance(by: .seconds(100 * 86_400))
-        timer.cancel()
-        #expect(log.count == 28)
-        #expect(log.ticks.map { Date($0.deadline) } == schedule.deadlines(after: now, count: 28).map { $0 })
     }
 }
