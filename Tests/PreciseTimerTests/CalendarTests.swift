@@ -12,19 +12,6 @@ struct CalendarTests {
     private let virtual = VirtualTime(clock: .wall)
     private let log = Log()
 
-    /// Virtual time begins with the year 2026, at midnight. The machine stands still for two deadlines.
-    @Test(arguments: DeliveryKind.allCases)
-    func everyKindOfHandlerCountsWhatItMissedAndGoesOn(kind: DeliveryKind) async throws {
-        let place = Place(kind)
-        let timer = try place.schedule(.hourly(in: .gmt), on: virtual.service, target: log) { [log] in log.note($0) }
-        virtual.jump(by: .seconds(2 * 3_600))
-        await virtual.settle()
-        await virtual.advance(by: .seconds(3_600))
-        #expect(log.ticks.map { $0.deadline.text(in: .gmt) } == ["2026-01-01T01:00:00Z", "2026-01-01T03:00:00Z"])
-        #expect(log.ticks.map { [$0.index, $0.missed] } == [[0, 1], [2, 0]])
-        timer.cancel()
-    }
-
     @Test func theSharedServiceOfTheWallClockIsNeverEarly() throws {
         let (once, step) = (Log(), UInt64(50_000_000))
         let schedule = Schedule.computed(on: .wall) { instant in
@@ -79,6 +66,18 @@ struct CalendarTests {
         (.calendar(DateComponents(era: 1)), "at least one"), (.calendar(DateComponents(era: 0, hour: 9)), "400 years"),
         (.calendar(leapMonth), "a leap month in this calendar"), (.daily(at: leapMonth), "leave out isLeapMonth"),
         (.calendar(DateComponents(calendar: .init(identifier: .hebrew), month: 4, day: 30)), "100 years"),
+        (.daily(at: two, count: 0), "with 0 ticks (the count must be at least 1)"),
+        (.daily(at: two, spread: .seconds(-1)), "with a spread of -1 s (it must not be negative)"),
+        (.daily(at: two, jitter: .seconds(-1)), "with a jitter of -1 s (it must be from zero to a day"),
+        (.daily(at: two, jitter: .seconds(86_401)), "from zero to a day"),
+        (.weekly(on: .monday, at: two, jitter: .seconds(86_401)), "from zero to a day"),
+        (.hourly(jitter: .seconds(3_601)), "from zero to an hour"),
+        (.calendar(DateComponents(second: 0), jitter: .seconds(61)), "from zero to a minute"),
+        (.calendar(DateComponents(hour: 2, second: 0), jitter: .seconds(61)), "from zero to a minute"),
+        (.calendar(DateComponents(hour: 2, minute: 5, second: 0), jitter: .seconds(86_401)), "from zero to a day"),
+        (.calendar(DateComponents(month: 3), jitter: .seconds(86_401)), "from zero to a day"),
+        (.calendar(DateComponents(month: 2, day: 29), in: .gmt, for: .seconds(1)), "for 1 s (no date comes in that"),
+        (.daily(at: two, for: .seconds(-1)), "for -1 s (it must not be negative)"),
     ])
     func numbersThatMakeNoSenseAreRefusedWithARemedy(schedule: Schedule, words: String) {
         let error = #expect(throws: TimerError.self) {
@@ -88,8 +87,10 @@ struct CalendarTests {
             error?.code == .invalidSchedule && error?.attempted.contains(words) == true,
             "\(error?.attempted ?? "")"
         )
-        #expect(virtual.pendingCount == 0)
+        #expect(virtual.pendingCount == 0 && Array(schedule.deadlines(count: 1)).isEmpty)
     }
+
+    private static let two = DateComponents(hour: 2)
 
     /// No month of the Gregorian calendar is a leap month.
     private static let leapMonth: DateComponents = {
@@ -102,6 +103,7 @@ struct CalendarTests {
         (Schedule.daily(at: .init(hour: 2)), "`on: .wall`"),
         (.once(at: Date(timeIntervalSince1970: 2e9)), "`on: .wall`"),
         (.every(.seconds(1), alignedTo: .origin(on: .wall)), "`on: .wall`"),
+        (.computed("at dawn", on: .wall) { $0.advanced(by: .seconds(1)) }, "`on: .wall`"),
         (.once(at: .origin(on: .continuous)), "clock: .continuous"),
     ])
     func aServiceOfAnotherClockIsRefusedWithTheRightOne(schedule: Schedule, words: String) throws {
@@ -313,19 +315,6 @@ struct CalendarDeadlineTests {
         ] {
             sixth.isLeapMonth = isLeapMonth
             try expect(.calendar(sixth, in: .gmt), from: "2025-01-01T00:00:00Z", dates)
-        }
-    }
-
-    @Test func aYearOfWeeksBeginsUpToSixDaysBeforeTheYearOrAfter() throws {
-        var calendar = Calendar(identifier: .gregorian)
-        calendar.firstWeekday = 1
-        for (least, year, start, deadline) in [
-            (1, 2028, "2027-06-01T00:00:00Z", "2027-12-26T00:00:00Z end"),
-            (7, 2029, "2028-06-01T00:00:00Z", "2029-01-07T00:00:00Z end"),
-        ] {
-            calendar.minimumDaysInFirstWeek = least
-            let components = DateComponents(calendar: calendar, yearForWeekOfYear: year)
-            try expect(.calendar(components, in: .gmt), from: start, deadline)
         }
     }
 }
