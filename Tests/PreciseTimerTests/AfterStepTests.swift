@@ -85,8 +85,8 @@ struct AfterStepTests {
         #expect(virtual.service.statistics?.afterStep == 1)
     }
 
-    /// The clock is set forward while a handler runs on a queue, or before the first tick arrives there. In the handler,
-    /// the second tick is for the deadlines of that hour.
+    /// The clock is set forward while a handler runs on a queue, or before the first tick arrives there. After the
+    /// handler, a tick is for the deadlines of that hour.
     @Test(arguments: [false, true])
     func aStepIsNeitherTheTimeOfAHandlerNorTheLatenessOfAHop(isInHandler: Bool) throws {
         let (virtual, queue) = (VirtualTime(clock: .wall), SuspendedQueue())

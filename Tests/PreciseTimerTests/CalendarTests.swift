@@ -5,7 +5,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Timers of the calendar: each kind of handler, the service of the wall clock, and what is refused.
+/// Timers of the calendar: the service of the wall clock, what is refused, and descriptions.
 struct CalendarTests {
     typealias Schedule = PreciseTimer.Schedule
 
