@@ -245,7 +245,7 @@ struct ZoneReaderTests {
     }
 
     @Test(.waits("ten seconds pass"), .timeLimit(.minutes(60)))
-    func aChangeIsNoticedWithinTenSeconds() async throws {
+    func aFileIsLookedAtAgainAfterTenSeconds() async throws {
         try write("AAA-1")
         let (lookup, start) = (folder.lookup(), ContinuousClock.now)
         let reader = ZoneReader(nil) { lookup }
