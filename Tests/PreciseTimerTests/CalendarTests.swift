@@ -43,10 +43,9 @@ struct CalendarTests {
         (.weekly(on: .monday, at: .init(hour: 2, weekday: 3)), "leave out weekday"),
         (.weekly(on: [], at: .init(hour: 2)), "one day of the week"),
         (.weekly(on: .monday, at: .init(hour: -1)), "hour from 0 to 23"), (.hourly(at: 60), "a minute from 0 to 59"),
-        (.hourly(at: -1), "a minute from 0 to 59"), (.calendar(DateComponents(month: 2, day: 30)), "400 years"),
+        (.hourly(at: -1), "a minute from 0 to 59"),
         // node-red cron-plus #110 and croniter #131: a date that never comes is searched for without end.
-        (.calendar(DateComponents(month: 4, day: 31)), "400 years"),
-        (.calendar(DateComponents(month: 2, day: 30, hour: 1)), "400 years"),
+        (.calendar(DateComponents(month: 2, day: 30)), "400 years"),
         // rufus-scheduler PR #46: the last day or the last Friday of a month is taken for another one.
         (.calendar(DateComponents(day: 0)), "day 0; give a day from 1 to 31"),
         (.calendar(DateComponents(day: -1)), "day -1; give a day from 1 to 31"),
@@ -54,8 +53,6 @@ struct CalendarTests {
         (.calendar(DateComponents(year: 2020)), "400 years"), (.calendar(DateComponents(year: 2427)), "400 years"),
         (.calendar(DateComponents()), "at least one"),
         (.calendar(DateComponents(second: 3, nanosecond: 5)), "whole seconds; leave out nanosecond 5"),
-        (.calendar(DateComponents(hour: 25)), "hour 25; give an hour from 0 to 23"),
-        (.calendar(DateComponents(hour: 1, minute: 75)), "minute 75"),
         (.calendar(DateComponents(hour: 1, second: 60)), "second 60; give a second from 0 to 59"),
         (.calendar(DateComponents(month: 13)), "month 13; give a month from 1 to 12"),
         (.calendar(DateComponents(day: 32)), "day 32; give a day from 1 to 31"),
@@ -70,7 +67,6 @@ struct CalendarTests {
         (.daily(at: two, spread: .seconds(-1)), "with a spread of -1 s (it must not be negative)"),
         (.daily(at: two, jitter: .seconds(-1)), "with a jitter of -1 s (it must be from zero to a day"),
         (.daily(at: two, jitter: .seconds(86_401)), "from zero to a day"),
-        (.weekly(on: .monday, at: two, jitter: .seconds(86_401)), "from zero to a day"),
         (.hourly(jitter: .seconds(3_601)), "from zero to an hour"),
         (.calendar(DateComponents(second: 0), jitter: .seconds(61)), "from zero to a minute"),
         (.calendar(DateComponents(hour: 2, second: 0), jitter: .seconds(61)), "from zero to a minute"),
@@ -122,10 +118,7 @@ struct CalendarTests {
         let (ten, day) = (Duration.seconds(600), Duration.seconds(86_400))
         let texts: [(Schedule, String)] = [
             (.daily(at: .init(hour: 2, minute: 30)), "daily at 02:30, \(zone)"),
-            (
-                .weekly(on: .monday, .friday, at: .init(hour: 9, second: 5)),
-                "weekly on mon, fri at 09:00:05, \(zone)"
-            ),
+            (.weekly(on: .monday, .friday, at: .init(hour: 9, second: 5)), "weekly on mon, fri at 09:00:05, \(zone)"),
             (.hourly(at: 5, count: 2), "hourly at minute 5, \(zone), 2 ticks"),
             (.calendar(DateComponents(day: 1)), "at day: 1, \(zone)"),
             (
