@@ -310,6 +310,19 @@ struct CalendarDeadlineTests {
             try expect(.calendar(sixth, in: .gmt), from: "2025-01-01T00:00:00Z", dates)
         }
     }
+
+    @Test func aYearOfWeeksBeginsUpToSixDaysBeforeTheYearOrAfter() throws {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.firstWeekday = 1
+        for (least, year, start, deadline) in [
+            (1, 2028, "2027-06-01T00:00:00Z", "2027-12-26T00:00:00Z end"),
+            (7, 2029, "2028-06-01T00:00:00Z", "2029-01-07T00:00:00Z end"),
+        ] {
+            calendar.minimumDaysInFirstWeek = least
+            let components = DateComponents(calendar: calendar, yearForWeekOfYear: year)
+            try expect(.calendar(components, in: .gmt), from: start, deadline)
+        }
+    }
 }
 
 extension TimerInstant {
