@@ -38,7 +38,19 @@ struct SetBackTests {
         withExtendedLifetime(trigger) {}
     }
 
-    // MARK: Ticks that were asked for (the model has those of paused timers, and between rounds)
+    // MARK: Ticks that were asked for
+
+    /// What happens between `fire()` and the tick: nothing, a pause, or another round.
+    @Test(arguments: [false, true]) func anExtraTickComesAtOnce(isPaused: Bool) throws {
+        let timer = try scene.timer(.every(.seconds(86_400)), paused: isPaused)
+        #expect(timer.fire())
+        setBack()
+        if isPaused { timer.resume() }
+        scene.advance(0)
+        #expect(scene.log.ticks.map(\.isExtra) == [true])
+        scene.advance(Self.hour)
+        #expect(scene.log.count == 1)
+    }
 
     @Test func anExtraTickOfARoundInWhichTheClockIsSetBackComesAtOnce() throws {
         let scene = scene
