@@ -7,7 +7,7 @@ import Testing
 
 struct AfterStepTests {
     private let log = Log()
-    private let hour = Duration.seconds(3_600)
+    private static let hour = Duration.seconds(3_600)
 
     /// Ten ticks of a second, a fault of the clock, and ten seconds more.
     private func statistics(
@@ -17,12 +17,10 @@ struct AfterStepTests {
     ) throws -> [PreciseTimer.Statistics] {
         let virtual = VirtualTime(clock: clock)
         virtual.service.collectsStatistics = true
-        let timer = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            missedTicks: policy,
-            target: log
-        ) { $0.note($1) }
+        let every = PreciseTimer.Schedule.every(.seconds(1))
+        let timer = try PreciseTimer.schedule(every, on: virtual.service, missedTicks: policy, target: log) {
+            $0.note($1)
+        }
         timer.collectsStatistics = true
         virtual.advance(by: .milliseconds(10_500))
         virtual.inject(fault)
@@ -30,13 +28,34 @@ struct AfterStepTests {
         return [try #require(virtual.service.statistics), try #require(timer.statistics)]
     }
 
-    @Test func aStepForwardMakesNobodyLate() throws {
-        for statistics in try statistics(on: .wall, .stepClock(by: hour)) {
-            let counts = [statistics.ticks, statistics.afterStep, statistics.missed, statistics.lateness.count]
-            #expect(counts == [21, 1, 3_599, 20])
-            let longest = [statistics.lateness.longest, statistics.longestStall?.length, statistics.p99]
-            #expect(longest == [.zero, .zero, .zero] && statistics.lateness.mean == .zero)
-            let words = "21 ticks, 3599 missed, 1 after a step of the clock; 99 % at most 0 s late"
+    private typealias Fact = (
+        clock: TimerClock, fault: VirtualTime.Fault, policy: PreciseTimer.MissedTickPolicy, counts: [Int], stall: Int
+    )
+
+    /// The ticks, those after a step, the missed deadlines, the ticks with a lateness, and the longest one in
+    /// milliseconds. A suspension is a step on a clock that goes on.
+    private static let facts: [Fact] = [
+        (.wall, .stepClock(by: hour), .skip, [21, 1, 3_599, 20], 0),
+        (.wall, .stepClock(by: .zero - hour), .skip, [10, 0, 0, 10], 0),
+        (.wall, .stepClock(by: .seconds(60)), .catchUp(limit: 1_000), [80, 60, 0, 20], 0),
+        (.suspending, .suspend(.seconds(60)), .skip, [20, 0, 0, 20], 0),
+        (.continuous, .suspend(.seconds(60)), .skip, [11, 1, 59, 10], 0),
+        (.wall, .suspend(.seconds(60)), .skip, [11, 1, 59, 10], 0),
+        (.wall, .stall(.seconds(60)), .skip, [11, 0, 59, 11], 59_500),
+    ]
+
+    @Test(arguments: facts.indices) func nobodyIsLateForWhatAStepMakesDue(number: Int) throws {
+        let (clock, fault, policy, counts, stall) = Self.facts[number]
+        for statistics in try statistics(on: clock, fault, policy) {
+            let all = [statistics.ticks, statistics.afterStep, statistics.missed, statistics.lateness.count]
+            #expect(all == counts && statistics.longestStall?.length == .milliseconds(stall), "\(fault)")
+            #expect(statistics.lateness.longest == .milliseconds(stall))
+        }
+    }
+
+    @Test func statisticsTellOfStepsApartFromLateness() throws {
+        let words = "21 ticks, 3599 missed, 1 after a step of the clock; 99 % at most 0 s late"
+        for statistics in try statistics(on: .wall, .stepClock(by: Self.hour)) {
             #expect(statistics.description.hasPrefix(words), "\(statistics)")
         }
     }
@@ -56,92 +75,49 @@ struct AfterStepTests {
         #expect(statistics.lateness.longest == .microseconds(500))
     }
 
-    @Test func aStepBackMakesNobodyLateNorHidesLateness() throws {
-        for statistics in try statistics(on: .wall, .stepClock(by: .zero - hour)) {
-            #expect([statistics.ticks, statistics.afterStep] == [10, 0])
-        }
+    /// Half an hour late by the clock, and an hour more in truth.
+    @Test func aStepBackHidesNoLateness() throws {
         let virtual = VirtualTime(clock: .wall)
         virtual.service.collectsStatistics = true
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
-        // Half an hour late by the clock, and an hour more in truth.
-        virtual.inject(.stepClock(by: .zero - hour), after: .milliseconds(1_000) + hour)
-        virtual.jump(by: hour * 1.5)
+        virtual.inject(.stepClock(by: .zero - Self.hour), after: .milliseconds(1_000) + Self.hour)
+        virtual.jump(by: Self.hour * 1.5)
         #expect(virtual.service.statistics?.afterStep == 1)
     }
 
-    @Test func aSuspensionIsAStepOnAClockThatGoesOn() throws {
-        let counts = try TimerClock.allCases.map { try statistics(on: $0, .suspend(.seconds(60)))[0] }
-            .map { [$0.ticks, $0.afterStep, $0.missed] }
-        let byClock = Dictionary(uniqueKeysWithValues: zip(TimerClock.allCases, counts))
-        #expect(byClock[.suspending] == [20, 0, 0])
-        #expect(byClock[.continuous]?[1] == 1 && byClock[.continuous]?[2] == 59)
-        #expect(byClock[.wall]?[1] == 1 && byClock[.wall]?[2] == 59)
-    }
-
-    @Test func eachLateTickOfACatchUpIsAfterTheStep() throws {
-        let statistics = try statistics(on: .wall, .stepClock(by: .seconds(60)), .catchUp(limit: 1_000))[0]
-        #expect([statistics.ticks, statistics.afterStep, statistics.missed] == [80, 60, 0])
-        #expect(statistics.lateness.longest == .zero)
-    }
-
-    @Test func aStallIsLatenessAlsoOnAWallClock() throws {
-        let statistics = try statistics(on: .wall, .stall(.seconds(60)))[0]
-        #expect(statistics.afterStep == 0 && statistics.longestStall?.length == .milliseconds(59_500))
-    }
-
-    @Test func aStepWhileAHandlerRunsIsNeitherItsTimeNorTheNextTicksLateness() throws {
-        let (virtual, queue) = (VirtualTime(clock: .wall), DispatchQueue(label: "hop"))
-        let (runs, mayReturn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    /// The clock is set forward while a handler runs on a queue, or before the first tick arrives there. After the
+    /// handler, a tick is for the deadlines of that hour.
+    @Test(arguments: [false, true])
+    func aStepIsNeitherTheTimeOfAHandlerNorTheLatenessOfAHop(isInHandler: Bool) throws {
+        let (virtual, queue) = (VirtualTime(clock: .wall), SuspendedQueue())
         virtual.service.collectsStatistics = true
-        let timer = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            deliver: .queue(queue),
-            target: log
-        ) { log, tick in
-            log.note(tick)
-            runs.signal()
-            mayReturn.wait()
+        let place = PreciseTimer.Delivery.queue(queue.queue)
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, deliver: place, target: log) {
+            $0.note($1)
+            guard isInHandler, $0.count == 1 else { return }
+            virtual.inject(.stepClock(by: Self.hour))
+            virtual.advanceWithoutSettling(by: .milliseconds(1))
         }
-        virtual.advance(by: .seconds(1))
-        runs.wait()
-        virtual.inject(.stepClock(by: hour))
-        virtual.advance(by: .milliseconds(1))
-        // The second tick is for the deadlines in that hour.
-        for _ in 1...2 {
-            mayReturn.signal()
-            queue.sync {}
-            virtual.advance(by: .zero)
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        if !isInHandler {
+            virtual.inject(.stepClock(by: Self.hour))
+            virtual.advanceWithoutSettling(by: .milliseconds(1))
         }
+        queue.letRun()
+        virtual.advanceWithoutSettling(by: .zero)
+        queue.queue.sync {}
         let statistics = try #require(virtual.service.statistics)
-        #expect([statistics.ticks, statistics.afterStep, statistics.handlerTime.count] == [2, 1, 1])
-        #expect(statistics.lateness.longest == .zero && statistics.handlerTime.longest == .zero)
+        let counts = [statistics.ticks, statistics.afterStep, statistics.lateness.count, statistics.handlerTime.count]
+        #expect(counts == (isInHandler ? [2, 1, 1, 1] : [1, 1, 0, 1]))
+        #expect(statistics.lateness.longest == (isInHandler ? Duration.zero : nil))
+        #expect(statistics.handlerTime.longest == .zero)
         #expect(virtual.service.slowHandlers.isEmpty && timer.cancel())
-    }
-
-    @Test func aStepBeforeAHopArrivesIsNoLatenessOfIt() throws {
-        let (virtual, queue) = (VirtualTime(clock: .wall), DispatchQueue(label: "hop"))
-        virtual.service.collectsStatistics = true
-        let timer = try PreciseTimer.schedule(
-            .every(.seconds(1)),
-            on: virtual.service,
-            deliver: .queue(queue),
-            target: log
-        ) { $0.note($1) }
-        queue.suspend()
-        virtual.advance(by: .seconds(1))
-        virtual.inject(.stepClock(by: hour))
-        virtual.advance(by: .milliseconds(1))
-        queue.resume()
-        queue.sync {}
-        let statistics = try #require(virtual.service.statistics)
-        #expect([statistics.ticks, statistics.afterStep, statistics.lateness.count] == [1, 1, 0])
-        #expect(statistics.longestStall == nil && timer.cancel())
     }
 
     @Test func stepsAddUpInSumsAndIntervals() throws {
         let (first, second) = (
-            try statistics(on: .wall, .stepClock(by: hour))[0], try statistics(on: .wall, .stepClock(by: hour))[0]
+            try statistics(on: .wall, .stepClock(by: Self.hour))[0],
+            try statistics(on: .wall, .stepClock(by: Self.hour))[0]
         )
         var sum = first
         sum.merge(second)

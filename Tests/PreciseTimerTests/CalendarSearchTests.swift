@@ -22,7 +22,10 @@ import Testing
             }
     }()
 
-    @Test(arguments: ["UTC", "Europe/Berlin", "Australia/Lord_Howe"])
+    /// Clocks jump by an hour, by half an hour, and in Havana and Nuuk from midnight or to it.
+    @Test(arguments: [
+        "Europe/Berlin", "Australia/Lord_Howe", "America/Havana", "America/Nuuk",
+    ])
     func deadlinesAreTheInstantsAtWhichTheClocksShowTheComponents(identifier: String) throws {
         let zone = try #require(TimeZone(identifier: identifier))
         let oracle = CalendarOracle(zone)
@@ -139,6 +142,7 @@ struct CalendarOracle {
     /// The instants at which the clocks jump.
     private(set) var jumps: [Int] = []
     private var hours: [Hour] = []
+    private var hoursOfJumps: [Hour] = []
 
     init(_ zone: TimeZone) {
         var (there, utc) = (Calendar(identifier: .gregorian), Calendar(identifier: .gregorian))
@@ -154,6 +158,7 @@ struct CalendarOracle {
             add(instant, there, date, isRepeated: now < next)
             next = max(next, now + 60)
         }
+        hoursOfJumps = hours.filter { hour in hour.minutes.contains { $0.isSkipped || $0.isRepeated } }
     }
 
     private mutating func add(
@@ -174,9 +179,11 @@ struct CalendarOracle {
             .append(Minute(instant: instant, minute: time.minute ?? 0, isSkipped: isSkipped, isRepeated: isRepeated))
     }
 
-    /// The values of some components in a minute, which come together at least then.
+    /// The values of some components in a minute, which come together at least then: every other time in an hour in
+    /// which the clocks jump.
     func values(of components: [Calendar.Component], using random: inout some RandomNumberGenerator) -> Values {
-        var shown = hours[Int.random(in: hours.indices, using: &random)].shown
+        let isNearJump = Bool.random(using: &random)
+        var shown = (isNearJump ? hoursOfJumps : hours).randomElement(using: &random)?.shown ?? DateComponents()
         (shown.minute, shown.second) = (.random(in: 0..<60, using: &random), .random(in: 0..<60, using: &random))
         return Values(uniqueKeysWithValues: components.map { ($0, shown.value(for: $0) ?? 0) })
     }

@@ -6,7 +6,7 @@ import Testing
 /// Timers with computed deadlines end: with a last tick, also if the clock is set back meanwhile, by their rule, and
 /// with their target.
 @Suite(.waits("queues and tasks have threads of their own"), .timeLimit(.minutes(60))) struct ComputedEndingTests {
-    private typealias Rule = @Sendable (TimerInstant) -> TimerInstant?
+    typealias Schedule = PreciseTimer.Schedule
 
     private let virtual = VirtualTime(clock: .wall)
     private let log = Log()
@@ -15,12 +15,12 @@ import Testing
     private let places = Notes<Place>()
 
     private func schedule(
+        _ schedule: Schedule,
         _ policy: PreciseTimer.MissedTickPolicy = .skip,
-        deliver: PreciseTimer.Delivery = .inline,
-        _ rule: @escaping Rule
+        deliver: PreciseTimer.Delivery = .inline
     ) throws -> PreciseTimer {
         try PreciseTimer.schedule(
-            .computed("computed", rule),
+            schedule,
             on: virtual.service,
             missedTicks: policy,
             deliver: deliver,
@@ -36,9 +36,9 @@ import Testing
     private func schedule(
         at kind: DeliveryKind?,
         target: some AnyObject & Sendable,
-        _ rule: @escaping Rule
+        _ rule: @escaping @Sendable (TimerInstant) -> TimerInstant?
     ) throws -> PreciseTimer {
-        let (schedule, service, log) = (PreciseTimer.Schedule.computed("computed", rule), virtual.service, log)
+        let (schedule, service, log) = (Schedule.computed("computed", rule), virtual.service, log)
         if let place = kind.map(Place.init) {
             places.append(place)
             return try place.schedule(schedule, on: service, target: target, onEnd: reasons.append) { log.note($0) }
@@ -69,37 +69,39 @@ import Testing
         #expect(try await finishing.value)
     }
 
-    /// The last tick that `finish()` decides on: an extra one, or that of a deadline that has passed. Perhaps the rule
-    /// answers later from now on.
-    enum LastTick: CaseIterable { case extra, late, lateAndLaterNow }
+    private static let ten = Duration.seconds(10)
 
-    /// The last tick waits for its round, or is on its way to a queue.
-    @Test(arguments: LastTick.allCases, [false, true])
-    func aStepBackChangesNoLastTick(last: LastTick, isOnItsWay: Bool) async throws {
-        let (queue, answer) = (SuspendedQueue(), Box<Int>())
-        answer.value = last == .extra ? 600 : 10
-        let deadline = virtual.now.advanced(by: .seconds(last == .extra ? 0 : 10))
-        let timer = try schedule(deliver: isOnItsWay ? .queue(queue.queue) : .inline) {
-            $0.advanced(by: .seconds(answer.value ?? 0))
-        }
-        if last != .extra {
+    /// The last tick that `finish()` decides on: an extra one, or that of deadlines that have passed. It waits for its
+    /// round, or is on its way to a queue.
+    @Test(
+        arguments: [
+            (.inSteps(of: 10), true), (.every(ten), true), (.onDemand, true), (.once(after: ten), true),
+            (.inSteps(of: 10), false), (.every(ten), false),
+        ] as [(Schedule, Bool)],
+        [false, true]
+    )
+    func aStepBackChangesNoLastTick(row: (schedule: Schedule, isExtra: Bool), isOnItsWay: Bool) async throws {
+        let (queue, start) = (SuspendedQueue(), virtual.now)
+        let timer = try schedule(row.schedule, deliver: isOnItsWay ? .queue(queue.queue) : .inline)
+        if !row.isExtra {
             if !isOnItsWay { virtual.inject(.wakeLate(by: .seconds(60))) }
             virtual.advanceWithoutSettling(by: .seconds(25))
         }
         let finishing = finish(timer)
-        if last == .extra, isOnItsWay { virtual.advanceWithoutSettling(by: .zero) }
-        if last == .lateAndLaterNow { answer.value = 7_200 }
+        if row.isExtra, isOnItsWay { virtual.advanceWithoutSettling(by: .zero) }
         setBack()
         queue.letRun()
         try await expectEnd(of: finishing)
-        #expect(log.ticks.map(\.deadline) == [deadline] && log.ticks.map(\.isExtra) == [last == .extra])
+        let facts = log.ticks.map { [start.duration(to: $0.deadline), start.duration(to: $0.latestDeadline)] }
+        #expect(facts == [row.isExtra ? [.zero, .zero] : [Self.ten, Self.ten * 2]])
+        #expect(log.ticks.map(\.isExtra) == [row.isExtra])
     }
 
     /// The watch of the clock asks the rule. Meanwhile the deadline passes, and the timer is finished.
     @Test func aFinishWhileADeadlineIsComputedAnewKeepsItsTick() async throws {
         let (timer, finishing, asked) = (Box<PreciseTimer>(), Box<Task<Bool, any Error>>(), Count())
         let (queue, virtual, deadline) = (SuspendedQueue(), virtual, virtual.now.advanced(by: .seconds(10)))
-        timer.value = try schedule(deliver: .queue(queue.queue)) { instant in
+        let rule = Schedule.computed { instant in
             if asked.add(1) == 1 { return deadline }
             if asked.value == 2 {
                 virtual.jump(by: .seconds(3_620))
@@ -107,6 +109,7 @@ import Testing
             }
             return instant.advanced(by: .seconds(7_200))
         }
+        timer.value = try schedule(rule, deliver: .queue(queue.queue))
         setBack()
         queue.letRun()
         try await expectEnd(of: try #require(finishing.value))
@@ -117,10 +120,11 @@ import Testing
     @Test(arguments: [PreciseTimer.MissedTickPolicy.skip, .catchUp(limit: 3)])
     func aFinishInsideTheRuleLosesNoPassedDeadline(policy: PreciseTimer.MissedTickPolicy) throws {
         let (timer, asked) = (Box<PreciseTimer>(), Count())
-        timer.value = try schedule(policy) { instant in
+        let rule = Schedule.computed { instant in
             if asked.add(1) == 2 { _ = timer.value.map(finish) }
             return instant.advanced(by: .seconds(1))
         }
+        timer.value = try schedule(rule, policy)
         virtual.jump(by: .milliseconds(5_500))
         virtual.advance(by: .seconds(5))
         #expect(log.ticks.filter { !$0.isExtra }.accounted == 5 && reasons.all == [.completed])
@@ -152,21 +156,6 @@ import Testing
         #expect(reasons.all == [ending.reason] && log.count == 0)
         #expect(cancelled.all == [false], "the task of the rule goes on")
         timer.value = nil
-    }
-
-    @Test(arguments: [false, true]) func aRuleThatEndsItsTimerLeavesItsConsumerNoTick(byShutdown: Bool) async throws {
-        let (consumer, asked, log, service) = (Box<Task<Void, any Error>>(), Count(), log, virtual.service)
-        let schedule = PreciseTimer.Schedule.computed { instant in
-            if asked.add(1) == 2 { if byShutdown { service.shutdown() } else { consumer.value?.cancel() } }
-            return instant.advanced(by: .seconds(1))
-        }
-        let ticks = PreciseTimer.ticks(schedule, on: service)
-        consumer.value = Task { for try await tick in ticks { log.note(tick) } }
-        try #require(await soon { virtual.pendingCount == 1 })
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        try await consumer.value?.value
-        #expect([log.count, asked.value] == [0, 2])
-        consumer.value = nil
     }
 
     @Test(arguments: kinds) func theRuleOfTheLastTickGivesItsTimerNoOrders(kind: DeliveryKind?) async throws {
@@ -234,24 +223,15 @@ struct ComputedOrderTests {
         timer.cancel()
     }
 
-    @Test(
-        arguments: [
-            (
-                "a paused timer is late on resume", .inSteps(of: 1),
-                [.pause, .advance(2_000), .resume, .advance(0)], "0@1000 late 1000 missed 1"
-            ),
-            (
-                "a new schedule drops the extra tick of the former one, and may be of any kind", .inSteps(of: 10),
-                [
-                    .fire, .reschedule(.inSteps(of: 5)), .advance(5_000), .reschedule(.every(.seconds(1))),
-                    .advance(2_000), .reschedule(.onDemand), .advance(100_000), .reschedule(.inSteps(of: 5)),
-                    .advance(5_000), .reschedule(.once(after: .seconds(1))), .advance(1_000), .fire, .advance(0),
-                ],
-                "0@5000, 0@6000, 1@7000, 0@112000, 0@113000, extra 1@113000"
-            ),
-        ] as [Play]
-    )
-    func ordersAreThoseOfAnyTimer(play: Play) throws { try expectTicks(of: play) }
+    @Test func aNewScheduleDropsTheExtraTickOfTheFormerOneAndMayBeOfAnyKind() throws {
+        let moves: [Move] = [
+            .fire, .reschedule(.inSteps(of: 5)), .advance(5_000), .reschedule(.every(.seconds(1))), .advance(2_000),
+            .reschedule(.onDemand), .advance(100_000), .reschedule(.inSteps(of: 5)), .advance(5_000),
+            .reschedule(.once(after: .seconds(1))), .advance(1_000), .fire, .advance(0),
+        ]
+        let ticks = "0@5000, 0@6000, 1@7000, 0@112000, 0@113000, extra 1@113000"
+        try expectTicks(of: ("any kind", .inSteps(of: 10), moves, ticks))
+    }
 
     @Test func extraTicksMoveNoDeadlineAndFollowTheLastOne() throws {
         let asked = Count()
@@ -261,15 +241,6 @@ struct ComputedOrderTests {
         timer.fire()
         scene.advance(5_000)
         #expect(scene.ticks == "extra 0@4000, 0@9000, extra 1@9000" && timer.state == .ended(.completed))
-    }
-
-    @Test func aTimerIsRescheduledByItsHandler() throws {
-        let timer = try scene.handle(.inSteps(of: 5)) { timer, count in
-            if count == 1 { try? timer.reschedule(.inSteps(of: 2)) }
-        }
-        scene.advance(9_000)
-        #expect(scene.ticks == "0@5000, 0@7000, 1@9000")
-        timer.cancel()
     }
 }
 

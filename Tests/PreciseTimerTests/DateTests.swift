@@ -6,24 +6,6 @@ import Testing
 
 /// Dates are instants of the wall clock, and back.
 struct DateTests {
-    @Test func datesAndInstantsAreTheSameAfterARoundTripToLessThanAMicrosecond() throws {
-        let dates = try Self.randomDates.filter { date in
-            let back = try #require(Date(TimerInstant(date)))
-            return back < date || back.timeIntervalSince(date) >= 1e-6
-        }
-        #expect(dates.map(\.timeIntervalSinceReferenceDate) == [])
-        var random = SeededGenerator(seed: 5)
-        // Until the year 2100.
-        let differing = try (0..<2_000)
-            .map { _ in UInt64.random(in: 0...4_102_444_800_000_000_000, using: &random) }
-            .filter { nanoseconds in
-                let instant = TimerInstant(nanoseconds: nanoseconds, clock: .wall)
-                let back = TimerInstant(try #require(Date(instant)))
-                return back.clock != .wall || abs(instant.duration(to: back) / .nanoseconds(1)) >= 1_000
-            }
-        #expect(differing == [])
-    }
-
     @Test func anInstantIsNeverBeforeItsDateNorANanosecondAfterIt() {
         let wrong = Self.randomDates.map(\.timeIntervalSinceReferenceDate)
             .filter { interval in

@@ -65,63 +65,28 @@ struct SetBackTests {
         withExtendedLifetime(timer) {}
     }
 
-    @Test func anExtraTickOnItsWayToAQueueComesAtOnce() throws {
-        let queue = SuspendedQueue()
-        let timer = try PreciseTimer.schedule(
-            .every(.seconds(86_400)),
-            on: scene.virtual.service,
-            deliver: .queue(queue.queue),
-            target: scene.log
-        ) { $0.note($1) }
-        timer.fire()
-        scene.virtual.advanceWithoutSettling(by: .zero)
-        setBack()
-        queue.letRun()
-        queue.queue.sync {}
-        #expect(scene.log.ticks.map(\.isExtra) == [true])
-    }
-
-    /// The clock is set back after the call, in the same handler.
-    @Test func anExtraTickThatAHandlerOnAQueueAsksForComesAtOnce() throws {
+    /// The handler on a queue, or another thread, asks for it. The clock is set back in the same handler, or while the
+    /// tick is on its way.
+    @Test(arguments: [false, true]) func anExtraTickOnAQueueComesAtOnce(isInHandler: Bool) throws {
         let (tests, queue) = (self, SuspendedQueue())
-        let handler = { @Sendable [log = scene.log] (timer: PreciseTimer, tick: PreciseTimer.Tick) in
-            log.note(tick)
-            if log.count > 1 { return }
+        let (service, place) = (scene.virtual.service, PreciseTimer.Delivery.queue(queue.queue))
+        let timer = try PreciseTimer.schedule(.every(.seconds(60)), on: service, deliver: place) { timer, tick in
+            tests.scene.log.note(tick)
+            guard isInHandler, tests.scene.log.count == 1 else { return }
             timer.fire()
             tests.setBack()
         }
-        let (service, place) = (scene.virtual.service, PreciseTimer.Delivery.queue(queue.queue))
-        let timer = try PreciseTimer.schedule(.every(.seconds(60)), on: service, deliver: place, handler: handler)
-        scene.virtual.advanceWithoutSettling(by: .seconds(60))
+        scene.virtual.advanceWithoutSettling(by: .seconds(isInHandler ? 60 : 0))
+        if !isInHandler {
+            timer.fire()
+            scene.virtual.advanceWithoutSettling(by: .zero)
+            setBack()
+        }
         queue.letRun()
-        queue.queue.sync {}
         scene.virtual.advanceWithoutSettling(by: .zero)
         queue.queue.sync {}
-        #expect(scene.log.ticks.map(\.isExtra) == [false, true])
+        #expect(scene.log.ticks.map(\.isExtra) == (isInHandler ? [false, true] : [true]))
         withExtendedLifetime(timer) {}
-    }
-
-    @Test(arguments: [Schedule.every(.seconds(86_400)), .onDemand, .once(after: .seconds(86_400))])
-    func theLastTickComesAtOnce(schedule: Schedule) async throws {
-        let timer = try scene.timer(schedule)
-        let finishing = Task.immediate { try await timer.finish() }
-        setBack()
-        scene.advance(0)
-        try #require(timer.hasEnded)
-        #expect(try await finishing.value)
-        #expect(scene.log.ticks.map(\.isExtra) == [true])
-    }
-
-    @Test func theLastTickForWhatHadPassedComesWithTheNextWakeUp() async throws {
-        let timer = try scene.timer(.every(.seconds(1)))
-        scene.virtual.inject(.wakeLate(by: .seconds(60)))
-        scene.virtual.advanceWithoutSettling(by: .milliseconds(2_500))
-        let finishing = Task.immediate { try await timer.finish() }
-        setBack()
-        scene.advance(60_000)
-        try #require(timer.hasEnded)
-        #expect(try await finishing.value)
-        #expect(scene.log.ticks.map { [$0.index, $0.missed] } == [[0, 1]])
     }
 
     // MARK: Another rule
