@@ -57,6 +57,7 @@ import Testing
             }
         }
         #expect(await code([], .milliseconds(1), .seconds(1)) == .invalidOption)
+        #expect(words == "comparing no backends (name at least one)")
         // It announced two hours, and measured them.
         #expect(await code([.timerFD], .seconds(3_600), .milliseconds(300)) == .invalidOption)
         #expect(words.contains("(a period of 3600 s does not fit into 300 ms with 1 row: measure for "))
@@ -70,19 +71,36 @@ import Testing
         #expect(BackendComparison.availableBackends.first == .timerFD)
     }
 
-    @Test func aBackendThatIsNamedAgainHasOneRowAtItsFirstPlace() async throws {
+    /// What is seen of each argument that is not the default. A backend that is named again has one row.
+    private static let facts = Task {
+        let seen = Mutex<BackendComparison.Progress?>(nil)
         let backends: [TimerService.Backend] = [.dispatch, .timerFD, .dispatch]
-        let comparison = try await compareBackends(backends, for: .milliseconds(200))
-        #expect(comparison.rows.map(\.backend) == [.dispatch, .timerFD])
-        await #expect(throws: TimerError(.invalidOption, "comparing no backends (name at least one)")) {
-            try await compareBackends([])
+        let comparison = try await compareBackends(backends, period: .milliseconds(3), for: .milliseconds(400)) { now in
+            seen.withLock { $0 = now }
         }
+        let total = seen.withLock { $0?.total }
+        return [
+            "_": comparison.rows.map(\.backend) == [.dispatch, .timerFD], "progress": total != nil,
+            "period": comparison.report.results.options.period == 3_000_000,
+            "for": total.map { $0 > .milliseconds(300) && $0 < .milliseconds(500) } ?? false,
+        ]
     }
 
-    @Test func eachComparisonHasASeedOfItsOwn() async throws {
+    @Test func everyArgumentOfTheCallIsSeen() async throws {
+        #expect(try await Self.facts.value.filter { !$0.value } == [:])
+    }
+
+    @Test func noArgumentOfTheInterfaceIsForgotten() async throws {
+        let row = FormRow("compareBackends(_:period:for:progress:)", sees: Set(try await Self.facts.value.keys))
+        #expect(try flaws(of: [row], in: "BackendComparison") == [])
+    }
+
+    @Test func eachComparisonHasASeedOfItsOwnAndAllBackends() async throws {
         var seeds: Set<UInt64> = []
         for _ in 0..<3 {
-            seeds.insert(try await compareBackends([.timerFD], for: .milliseconds(20)).report.results.options.seed)
+            let comparison = try await compareBackends(for: .milliseconds(100))
+            #expect(comparison.rows.map(\.backend) == BackendComparison.availableBackends)
+            seeds.insert(comparison.report.results.options.seed)
         }
         #expect(seeds.count == 3)
     }
@@ -175,14 +193,6 @@ import Testing
         let comparison = comparison(rows)
         #expect(comparison.rows.map(\.backend) == [.timerFD] && !comparison.isComplete)
         #expect(comparison.warnings.contains { $0.contains("hybrid failed after 0 laps: no tick for 5 s") })
-    }
-
-    @Test func aRowIsReadAsItWasWritten() throws {
-        var broken = Synthetic.row("timerfd", lateness: 40_000)
-        broken.problem = "1 tick came early"
-        for row in [try row(laps: 20), try row(laps: 1), try #require(comparison([broken]).rows.first)] {
-            #expect(try JSONDecoder().decode(Row.self, from: JSONEncoder().encode(row)) == row)
-        }
     }
 
     /// As from a damaged file, or from a stranger.

@@ -8,13 +8,10 @@ import Testing
 
 /// What held up a late tick.
 @Suite struct LateWatchTests {
-    /// What the kernel says of a thread whose tick was late by 1,000 ns, and the cause.
-    private typealias Case = (
-        running: UInt64, waiting: UInt64, spin: UInt64, isStolen: Bool, idleExit: UInt64?, cause: LateTicks.Cause
-    )
-
     @Test func theCauseExplainsHalfOfTheLateness() {
-        let cases: [Case] = [
+        // Of a thread whose tick was late by 1,000 ns: running, waiting, spinning, whether time was stolen, and the
+        // exit from an idle state.
+        let cases: [(UInt64, UInt64, UInt64, Bool, UInt64?, LateTicks.Cause)] = [
             (0, 500, 0, false, 0, .waited), (0, 499, 0, false, 0, .stalled), (500, 0, 0, false, 0, .worked),
             (499, 0, 0, false, 0, .stalled), (0, 0, 0, false, 500, .idle), (0, 0, 0, false, 499, .stalled),
             (0, 0, 0, true, 0, .stolen),
@@ -25,11 +22,11 @@ import Testing
             // An account that is not shown is no cause.
             (0, 0, 0, false, nil, .stalled),
         ]
-        let found = cases.map { one in
-            let end = ThreadAccount(thread: 1, running: 70 + one.running, waiting: 30 + one.waiting)
-            return cause(to: end, spin: one.spin, isStolen: one.isStolen, longestIdleExit: one.idleExit)
+        let found = cases.map { running, waiting, spin, isStolen, idleExit, _ in
+            let end = ThreadAccount(thread: 1, running: 70 + running, waiting: 30 + waiting)
+            return cause(to: end, spin: spin, isStolen: isStolen, longestIdleExit: idleExit)
         }
-        #expect(found == cases.map(\.cause))
+        #expect(found == cases.map(\.5))
     }
 
     /// Another thread's account, or that of a later thread with the number of an ended one, says nothing.
@@ -40,14 +37,10 @@ import Testing
         #expect(others.allSatisfy { cause(to: $0, isStolen: true, longestIdleExit: 900) == .unseen })
         let first = LateTicks.Cause(of: 1000, from: nil, to: start, isStolen: true, longestIdleExit: 900)
         #expect(first == .unseen)
-    }
-
-    /// A sandbox may hide the account from every tick, also from those that are not the first.
-    @Test func anAccountThatTheKernelHidesIsNoFirstTick() {
+        // A sandbox may hide the account from every tick, also from those that are not the first.
         #expect(cause(to: nil, isStolen: true, longestIdleExit: 900) == .unshown)
-        #expect(
-            LateTicks.Cause(of: 9, from: nil, to: nil, isStolen: false, longestIdleExit: 9) == .unshown
-        )
+        let hidden = LateTicks.Cause(of: 9, from: nil, to: nil, isStolen: false, longestIdleExit: 9)
+        #expect(hidden == .unshown)
     }
 
     /// Dispatch's workers take turns.
@@ -70,17 +63,6 @@ import Testing
     @Test func causesThatNothingShowsAreWordedAsGuesses() {
         let guesses: [LateTicks.Cause] = [.stolen, .idle]
         #expect(LateTicks.Cause.allCases.filter { $0.words.hasPrefix("maybe ") } == guesses)
-    }
-
-    @Test func aTailOfFirstTicksIsSaid() {
-        let cases: [(first: Int, others: Int, isSaid: Bool)] = [(2, 1, true), (1, 1, false), (0, 3, false)]
-        let words = cases.map { one in
-            var late = LateTicks(threshold: 500_000)
-            for _ in 0..<one.first { late.add(.unseen) }
-            for _ in 0..<one.others { late.add(.waited) }
-            return late.words
-        }
-        #expect(words.map { $0.hasSuffix("; so most of this tail is first ticks") } == cases.map(\.isSaid))
     }
 
     @Test func theWatchKnowsItsOwnCost() throws {

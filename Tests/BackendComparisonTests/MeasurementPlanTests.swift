@@ -21,12 +21,11 @@ import Testing
         #expect(plans.map(\.deadlinesPerTurn) == [20, 80, 20, 7])
     }
 
-    /// Fault 10: a period of a second would have taken 19 minutes.
+    /// A period of a second would have taken 19 minutes.
     @Test(arguments: [Duration.milliseconds(1), .milliseconds(10), .milliseconds(100), .seconds(1)], [10, 30, 120])
     func theTimeIsTheOneThatWasAskedFor(period: Duration, seconds: Int) throws {
         let plan = try plan { ($0.period, $0.time) = (period, .seconds(seconds)) }
-        #expect(plan.expectedTime <= .seconds(seconds) + plan.timeOfLap)
-        #expect(plan.expectedTime >= .seconds(seconds) / 2)
+        #expect((Duration.seconds(seconds) / 2 ... .seconds(seconds) + plan.timeOfLap).contains(plan.expectedTime))
         #expect(plan.laps >= min(8, seconds / 5), "\(plan.laps) laps")
     }
 
@@ -76,29 +75,21 @@ import Testing
     }
 
     /// What the refusals name is accepted, and no plan takes notably longer than was asked.
-    @Test func whatIsAcceptedTakesNoLongerThanWasAsked() throws {
-        var late: [String] = []
+    @Test(arguments: [[Load.idle], [.idle, .busy]])
+    func whatIsAcceptedTakesNoLongerThanWasAsked(loads: [Load]) throws {
         for seconds in [0.001, 0.05, 0.3, 1, 2.1, 30, 4.1 * 3_600] {
-            for period in [Duration.microseconds(1), .milliseconds(1), .milliseconds(67), .seconds(1), .seconds(3_600)]
-            {
-                for loads in [[.idle], [.idle, .busy]] as [[Load]] {
-                    let time = Duration.seconds(1) * seconds
-                    let change = { (request: inout MeasurementPlan.Request) in
-                        (request.period, request.time, request.loads) = (period, time, loads)
-                    }
-                    guard let plan = try? plan(change) else { continue }
-                    let most = time + max(time / 10, .milliseconds(100))
-                    if plan.expectedTime > most { late.append("\(seconds) s, \(period), \(loads)") }
-                    #expect(plan.laps >= 1 && plan.deadlinesPerTurn >= 1)
-                }
+            for period in [1_000, 1_000_000, 67_000_000, 1_000_000_000, 3_600_000_000_000] {
+                let time = Duration.seconds(seconds)
+                let found = try? plan { ($0.period, $0.time, $0.loads) = (.nanoseconds(period), time, loads) }
+                guard let found else { continue }
+                #expect(found.expectedTime <= time + max(time / 10, .milliseconds(100)), "\(seconds) s, \(period)")
+                #expect(found.laps >= 1 && found.deadlinesPerTurn >= 1)
             }
         }
-        #expect(late == [])
-        for (period, time) in [
-            (Duration.seconds(3_600), Duration.seconds(4.1 * 3_600)), (.milliseconds(67), .milliseconds(300)),
-        ] {
-            #expect(try plan { ($0.period, $0.time) = (period, time) }.laps == 1)
-        }
+        let fitting = [
+            (Duration.seconds(3_600), Duration.seconds(14_500)), (.microseconds(67_900), .milliseconds(300)),
+        ]
+        for (period, time) in fitting { #expect(try plan { ($0.period, $0.time) = (period, time) }.laps == 1) }
         // A number of laps is no time.
         let laps = try plan { ($0.period, $0.laps, $0.time) = (.seconds(3_600), 2, .seconds(1)) }
         #expect(laps.expectedTime > .seconds(7_200))
@@ -145,26 +136,15 @@ import Testing
 
     @Test(
         arguments: [
-            { $0.rows = [] }, { $0.loads = [] }, { $0.period = .zero }, { $0.period = .nanoseconds(999) },
-            { $0.period = .seconds(-1_000_000_000_000) }, { $0.period = .seconds(86_401) }, { $0.time = .zero },
-            { $0.time = .seconds(-1) }, { $0.time = .seconds(86_401) }, { $0.laps = 0 }, { $0.laps = 100_001 },
-            { $0.laps = .min }, { $0.timers = 0 }, { $0.timers = -1 }, { $0.timers = .max }, { $0.timers = .min },
-            { $0.timers = 1_000_000 }, { $0.deadlines = 0 }, { $0.deadlines = .max }, { $0.deadlines = 10_000_001 },
-            { ($0.why, $0.delivery) = (.microseconds(500), .queue) }, { $0.why = .seconds(100_000) },
-            { $0.loads = (1...60).map { .cpu($0) } },
+            { $0.rows = [] }, { $0.loads = [] }, { $0.period = .zero }, { $0.period = .seconds(-1_000_000_000_000) },
+            { $0.time = .zero }, { $0.time = .seconds(-1) }, { $0.laps = .min }, { $0.timers = .max },
+            { $0.timers = .min }, { $0.deadlines = 0 }, { $0.deadlines = .max },
+            { ($0.why, $0.delivery) = (.microseconds(500), .queue) },
         ] as [@Sendable (inout MeasurementPlan.Request) -> Void]
     )
     func aSenselessRequestIsRefusedInOneLine(change: @Sendable (inout MeasurementPlan.Request) -> Void) {
         let problem = #expect(throws: Failure.self) { try plan(change) }
         #expect(problem?.description.contains("\n") == false)
-    }
-
-    @Test func wishesOfSpinningNeedHybrid() throws {
-        let wishes = try ThreadWishes.parse("spin:50us")
-        #expect(throws: Failure.self) { try plan { $0.wishes = wishes } }
-        #expect(
-            try plan { ($0.wishes, $0.rows) = (wishes, [NamedRow(.backend(.hybrid))]) }.options.thread == "spin:50us"
-        )
     }
 
     @Test func everyLapHasEveryRowUnderEveryLoadOnce() throws {
@@ -191,20 +171,6 @@ import Testing
         #expect(Set(orders).count > 10 && ends.map(\.count) == [4, 4, 12])
     }
 
-    @Test func theOptionsAreThoseOfTheRequest() throws {
-        let options = try plan { request in
-            (request.timers, request.seed, request.laps) = (3, 9, 5)
-            (request.delivery, request.clock) = (.queue, .wall)
-        }
-        .options
-        var expected = Options(period: 1_000_000, turn: 20_000_000)
-        (expected.timers, expected.delivery, expected.clock, expected.seed) = (3, "queue", "wall", 9)
-        #expect(options == expected)
-        let bare = NamedRow(.bare(.timerFD))
-        #expect(try plan { $0.rows = [bare, bare] }.request.rows == [bare])
-        #expect(try plan { $0.why = .microseconds(500) }.options.why == 500_000)
-    }
-
     @Test func whatIsMeasuredOtherwiseIsSaid() throws {
         let host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .debug)
         let found = try plan { request in
@@ -220,18 +186,13 @@ import Testing
         ]
         #expect(found == remarks)
     }
-}
 
-/// Threads that the system does not schedule alike.
-@Suite struct PolicyRemarkTests {
-    private func remarks(_ policies: [String: String], wishes: String? = nil) throws -> [String] {
-        let host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: nil, processors: 2, build: .release)
-        var request = MeasurementPlan.Request(rows: try NamedRow.parse("timerfd,dispatch,task-sleep,bare"))
-        if let wishes { request.wishes = try ThreadWishes.parse(wishes) }
-        return try MeasurementPlan(request).remarks(foreign: [], policies: policies, on: host)
-    }
-
+    /// Threads that the system does not schedule alike.
     @Test func rowsWhoseThreadsHaveAnotherPolicyAreNamed() throws {
+        func remarks(_ policies: [String: String], wishes: String? = nil) throws -> [String] {
+            let wishes = try wishes.map { try ThreadWishes.parse($0) } ?? ThreadWishes()
+            return try plan { $0.wishes = wishes }.remarks(foreign: [], policies: policies, on: Synthetic.host)
+        }
         let (ours, theirs) = ("ordinary", "fifo:80")
         let mixed = ["timerfd": ours, "dispatch": theirs, "task-sleep": theirs, "bare": ours]
         let words = "the rows' threads have different policies, which the table compares: "
@@ -241,54 +202,6 @@ import Testing
         #expect(try remarks(mixed, wishes: "fifo:80") == [])
     }
 
-    @Test(.waits("rows tick")) func everyRowTellsThePolicyOfItsThread() throws {
-        var measurement = Measurement(try Short.plan(try NamedRow.parse("timerfd,dispatch,task-sleep,bare")))
-        _ = try measurement.run(goesOn: { _ in true })
-        #expect(Set(measurement.policies.keys) == ["timerfd", "dispatch", "task-sleep", "bare"])
-    }
 }
 
-/// Loads of programs beside a quota.
-@Suite struct QuotaRemarkTests {
-}
-
-/// What `--thread` asks, and what the system says to it.
-@Suite struct ThreadWishesTests {
-    @Test(arguments: [
-        "fifo:80", "cpu:1", "cpu:0,2-3", "slack:50us", "slice:1ms", "slice:0",
-        "locked", "idle:0", "idle:20us", "spin:200us", "budget:20%", "fifo:80 cpu:1 locked idle:0",
-    ])
-    func wishesAreReadAndKept(text: String) throws { #expect(try ThreadWishes.parse(text).text == text) }
-
-    @Test(arguments: [
-        "", " ", "fifo", "fifo:eighty", "fifo:", "normal", "rr:1", "deadline:200us:500us:1ms", "cpu:", "cpu:1,",
-        "cpu:3-1", "cpu:65536",
-        "cpu:-1", "cpu:0-99999999999999999999", "slack", "slack:1", "slice:soon", "locked:1", "idle", "idle:1", "spin:",
-        "budget:0", "budget:95%", "budget:nan", "fifo:80,cpu:1", "fast",
-    ])
-    func otherTextsAreRefusedInOneLine(text: String) {
-        let problem = #expect(throws: Failure.self) { try ThreadWishes.parse(text) }
-        #expect(problem?.description.contains("\n") == false)
-    }
-
-    private func ask(_ text: String) throws -> [String] {
-        let rows = try NamedRow.parse("timerfd,dispatch,hybrid,task-sleep,bare")
-        return try ThreadWishes.parse(text).ask(for: rows, clock: .suspending)
-    }
-
-    /// Fault 11: wishes that the system refused were measured anyway. There is no processor of that number.
-    @Test func whatTheSystemRefusesIsRefusedBeforeTheMeasurement() throws {
-        let problem = try #require(throws: Failure.self) { try ask("cpu:4095") }
-        #expect(problem.description.contains(/^the system refuses affinity.*errno 22/))
-    }
-
-    @Test(arguments: ["fifo:100", "slack:0ns", "slice:1us", "spin:2s", "idle:3000s"])
-    func aWishThatMakesNoSenseIsRefused(text: String) { #expect(throws: Failure.self) { try ask(text) } }
-
-    /// Setting the timer slack needs no privilege, and the budget is for hybrid alone.
-    @Test func rowsWhoseThreadsAreNotOursAreNamed() throws {
-        #expect(try [ask("slack:1us"), ask("budget:20%")] == [["dispatch", "task-sleep"], []])
-        #expect(try ThreadWishes().ask(for: [NamedRow(.backend(.timerFD))], clock: .suspending).isEmpty)
-    }
-}
 #endif

@@ -22,25 +22,13 @@ import Testing
     }
 
     @Test func everyRowHasATurnInEachLapAndTheMachineIsWatched() throws {
-        var measurement = Measurement(
-            try Short.plan([NamedRow(.backend(.timerFD)), NamedRow(.bare(.timerFD))]) { $0.laps = 5 }
-        )
+        let names = ["timerfd", "dispatch", "task-sleep", "bare"]
+        var measurement = Measurement(try Short.plan(try NamedRow.parse(names.joined(separator: ","))) { $0.laps = 5 })
         #expect(try measurement.run(goesOn: { _ in true }))
-        #expect(measurement.rows.map(\.key.row) == ["timerfd", "bare"])
+        #expect(measurement.rows.map(\.key.row) == names && Set(measurement.policies.keys) == Set(names))
         #expect(measurement.rows.allSatisfy { $0.turns.count == 5 && $0.turns.allSatisfy { $0.median > 0 } })
         #expect(measurement.laps.count == 5 && measurement.machine.loadAverage != nil)
         #expect((0...100).contains(measurement.machine.others ?? 0))
-    }
-
-    @Test func theTimeEndsTheLapsAndTheLongStretchesFollow() throws {
-        let plan = try Short.plan([NamedRow(.backend(.timerFD)), NamedRow(.taskSleep(.until))]) { request in
-            (request.period, request.laps, request.deadlines) = (.milliseconds(1), nil, nil)
-            request.time = .seconds(2)
-        }
-        try #require(plan.options.stretch == 666_000_000)
-        var measurement = Measurement(plan)
-        #expect(try measurement.run(goesOn: { _ in true }))
-        #expect(measurement.rows.allSatisfy { $0.drift != nil && !$0.turns.isEmpty })
     }
 
     /// What was measured stays: nothing in the warm-up; the rows after it in the last lap lack a turn.
@@ -76,44 +64,10 @@ struct PatienceTests {
     }
 }
 
-@Suite struct ProgressPaceTests {
-    /// Looks at these distances, in milliseconds, for three seconds: the number of those that count, and the longest
-    /// time between two of them.
-    private func shown(_ distances: [Int]) -> (count: Int, longest: Int) {
-        var pace = ProgressPace()
-        var (now, turn, counting) = (0, 0, [Int]())
-        while now < 3_000 {
-            if pace.isDue(at: .milliseconds(now)) { counting.append(now) }
-            now += distances[turn % distances.count]
-            turn += 1
-        }
-        return (counting.count, zip(counting, counting.dropFirst()).map { $1 - $0 }.max() ?? 0)
-    }
-
-    /// It was some 150 times a second for turns of 20 ms.
-    @Test(arguments: [
-        [1], [5], [4, 22, 1], [10], [27], [60, 7], [89, 89], [95], [100], [100, 3], [100, 100, 50, 2],
-    ])
-    func progressIsShownSomeTenTimesASecond(distances: [Int]) {
-        let (count, longest) = shown(distances)
-        #expect((16...34).contains(count) && longest < 200, "\(count) times, the longest pause \(longest) ms")
-    }
-
-    @Test func theFirstLookCounts() {
-        var pace = ProgressPace()
-        #expect(pace.isDue(at: .zero) && !pace.isDue(at: .milliseconds(1)))
-    }
-}
-
 @Suite struct ProgressTests {
-    private func line(
-        _ stage: String,
-        of row: String = "timerfd",
-        elapsed: Duration,
-        total: Duration = .seconds(12)
-    ) -> String {
-        MeasurementProgress(stage: stage, row: row, elapsed: elapsed, total: total).line()
-    }
+    private func line(_ stage: String, of row: String = "timerfd", elapsed: Duration, total: Duration = .seconds(12))
+        -> String
+    { MeasurementProgress(stage: stage, row: row, elapsed: elapsed, total: total).line() }
 
     /// It stays full when it takes longer.
     @Test func theBarFillsUp() {
@@ -139,27 +93,21 @@ struct PatienceTests {
 /// Short measurements.
 enum Short {
     /// One lap of twenty deadlines of 2 ms.
-    static func request(_ rows: [NamedRow]) -> MeasurementPlan.Request {
+    static func plan(_ rows: [NamedRow], _ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws
+        -> MeasurementPlan
+    {
         var request = MeasurementPlan.Request(rows: rows)
         (request.period, request.deadlines, request.laps) = (.milliseconds(2), 20, 1)
         // Some rows tick on the threads of the tests themselves, which other tests may keep busy.
         request.patience = .seconds(120)
-        return request
-    }
-
-    static func plan(_ rows: [NamedRow], _ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws
-        -> MeasurementPlan
-    {
-        var request = request(rows)
         change(&request)
         return try MeasurementPlan(request)
     }
 
     /// The rows of a whole measurement.
-    static func measure(
-        _ rows: [NamedRow],
-        _ change: (inout MeasurementPlan.Request) -> Void = { _ in }
-    ) throws -> [MeasuredRow] {
+    static func measure(_ rows: [NamedRow], _ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws
+        -> [MeasuredRow]
+    {
         var measurement = Measurement(try plan(rows, change))
         _ = try measurement.run(goesOn: { _ in true })
         return measurement.rows

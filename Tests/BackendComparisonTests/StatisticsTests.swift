@@ -16,11 +16,8 @@ import Testing
 
     @Test func percentilesOfManyTurnsAreThoseOfAllDeadlines() {
         // The mean of the turns' p99 would be 5,050.
-        let turns = [
-            SparseHistogram(Array(repeating: 100, count: 990)), SparseHistogram(Array(repeating: 10_000, count: 10)),
-        ]
-        #expect(SparseHistogram(sumOf: turns).percentile(99) == 100.5)
-        #expect(SparseHistogram(sumOf: turns).count == 1000)
+        let turns = [(Int64(100), 990), (10_000, 10)].map { SparseHistogram(Array(repeating: $0, count: $1)) }
+        #expect(SparseHistogram(sumOf: turns).percentile(99) == 100.5 && SparseHistogram(sumOf: turns).count == 1000)
         #expect(SparseHistogram(sumOf: turns.reversed()) == SparseHistogram(sumOf: turns))
     }
 
@@ -52,23 +49,20 @@ import Testing
 /// The slope of lateness over time.
 @Suite struct StretchDriftTests {
     /// Ticks that get later by `ppm`, with noise added to each.
-    private func fitted(
-        ppm: Int64,
-        ticks: Int,
-        every milliseconds: Int64 = 1,
-        adding noise: (Int) -> Int64 = { _ in 0 }
-    ) -> StretchDrift? {
+    private func fitted(ppm: Int64, ticks: Int, every milliseconds: Int = 1, adding noise: (Int) -> Int64 = { _ in 0 })
+        -> StretchDrift?
+    {
         let points = (0..<ticks)
             .map { tick in
-                let time = Int64(tick) * milliseconds
-                return Point(time: UInt64(time) * 1_000_000, lateness: 50_000 + time * ppm + noise(tick))
+                let time = tick * milliseconds
+                return Point(time: UInt64(time) * 1_000_000, lateness: 50_000 + Int64(time) * ppm + noise(tick))
             }
         return StretchDrift(points)
     }
 
     /// Missed deadlines stretch the time.
     @Test func aKnownSlopeIsFound() throws {
-        for (ppm, milliseconds) in [(0, 1), (5, 1), (-3, 1), (33_000, 1), (2, 2)] as [(Int64, Int64)] {
+        for (ppm, milliseconds) in [(0, 1), (5, 1), (-3, 1), (33_000, 1), (2, 2)] as [(Int64, Int)] {
             let drift = try #require(fitted(ppm: ppm, ticks: 1000, every: milliseconds))
             #expect(abs(drift.ppm - Double(ppm)) < 1e-6 && drift.noise < 1e-3, "\(ppm)")
         }
@@ -85,7 +79,7 @@ import Testing
         #expect(fitted(ppm: 0, ticks: 100, every: 0) == nil)
     }
 
-    /// Fault 8: a bound without an estimate, "± 19".
+    /// A bound without an estimate, "± 19".
     @Test(arguments: [
         (12.13, 3.04, "12 ± 3"), (-12.13, 3.04, "-12 ± 3"), (0.4, 3.04, "0 ± 3"), (0.04, 0.12, "0.0 ± 0.1"),
         (66_999, 6_302, "67k ± 6.3k"), (-120_000, 200, "-120k ± 0.20k"), (62_134, 4, "62134 ± 4"),
@@ -134,27 +128,6 @@ import Testing
         let estimate = try #require(SignedRank.estimate(Array(repeating: 0.25, count: 20)))
         #expect([estimate.low, estimate.middle, estimate.high] == [0.25, 0.25, 0.25])
     }
-
-    @Test func neitherTheOrderNorOneWildValueMovesTheMiddle() throws {
-        let values = values(60, seed: 3)
-        let calm = try #require(SignedRank.estimate(values))
-        let wild = try #require(SignedRank.estimate(values.dropLast() + [1e9]))
-        #expect(SignedRank.estimate(values.reversed())?.middle == calm.middle)
-        #expect(abs(wild.middle - calm.middle) < 0.05 && wild.high < calm.high + 0.2)
-    }
-
-    /// The interval promises to be wrong in one of a hundred cases at most.
-    @Test(arguments: [8, 9, 12, 60])
-    func theIntervalMissesTheMiddleOfEqualRowsAboutOnceInAHundred(count: Int) {
-        let seeds = Effort.of(500, thorough: 5_000)
-        let misses = (1...seeds)
-            .count { seed in
-                // The values are symmetric around 0.05.
-                let estimate = SignedRank.estimate(values(count, seed: seed).map { $0 - 0.05 })
-                return estimate.map { $0.low > 0 || $0.high < 0 } ?? true
-            }
-        #expect((seeds / 500...seeds * 62 / 5_000).contains(misses), "\(misses) of \(seeds)")
-    }
 }
 
 /// Intervals of tails, shares and prices, and verdicts by p99.
@@ -183,7 +156,7 @@ import Testing
         Rounds(first).ratio(to: Rounds(second), 99)?.verdict
     }
 
-    /// Fault 4: +800 µs on 3 % of the wake-ups came out reversed.
+    /// +800 µs on 3 % of the wake-ups came out reversed.
     @Test func aPlantedTailIsNamedAndNeverReversed() {
         let verdicts = (1...40 as ClosedRange<UInt64>)
             .map { seed in
@@ -216,9 +189,9 @@ import Testing
     }
 
     @Test func sharesAndPricesHaveRanges() throws {
-        let turns = (0..<40)
-            .map { lap in Synthetic.turn([Int64](repeating: 10, count: 20), missed: lap % 4 == 0 ? 2 : 0) }
-        let rounds = Rounds(turns)
+        let rounds = Rounds(
+            (0..<40).map { Synthetic.turn([Int64](repeating: 10, count: 20), missed: $0 % 4 == 0 ? 2 : 0) }
+        )
         let figures = try [rounds.missed, rounds.cpu, rounds.wakeUps, rounds.switches].map { try #require($0) }
         #expect(figures.map { ($0.value * 1e6).rounded() / 1e6 } == [2.5, 1, 1, 1])
         #expect(figures.allSatisfy { $0.interval?.contains($0.value) == true })
@@ -246,6 +219,7 @@ import Testing
         }
         #expect(missed(40, 1, of: 20) == Estimate(5, 5...5))
         #expect(missed(7, 0, of: 20) == Estimate(0), "too few rounds")
+        #expect(missed(8, 1, of: 20) == Estimate(5, 5...5), "eight are many")
         #expect(missed(8, 0, of: 1).map { ($0.interval?.upperBound ?? 0) < 100 } == true)
         var turns = [Turn](repeating: Synthetic.turn([10], missed: 1), count: 7)
         turns.append(Synthetic.turn([10]))
@@ -291,8 +265,8 @@ import Testing
 
     @Test(
         arguments: [
-            (1.04...1.3, Ratio.Verdict.later), (0.4...0.8, .earlier), (0.96...1.05, .same), (0.4...1.8, .unclear),
-            (1...1.1, .same), (nil, .unclear),
+            (1.04...1.3, Ratio.Verdict.later), (0.4...0.8, .earlier), (0.4...1.8, .unclear), (nil, .unclear),
+            (1...1.25, .same), (0.8...1, .same), (0.79...1.25, .unclear), (0.8...1.26, .unclear),
         ] as [(ClosedRange<Double>?, Ratio.Verdict)]
     )
     func theVerdictIsTheIntervalAgainstOne(interval: ClosedRange<Double>?, verdict: Ratio.Verdict) {

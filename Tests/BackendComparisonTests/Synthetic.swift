@@ -16,14 +16,14 @@ enum Synthetic {
     ///   - missed: how many of them belong to deadlines without a tick.
     ///   - cpu: percent of a processor.
     /// - Returns: the turn.
-    static func turn(_ latenesses: [Int64], missed: UInt64 = 0, cpu: Int64 = 1) -> Turn {
+    static func turn(_ latenesses: [Int64], missed: UInt64 = 0, cpu: Double = 1) -> Turn {
         let ordered = latenesses.sorted()
         let ticks = Int64(latenesses.count) - Int64(missed)
         return Turn(
             median: UInt64(max(ordered[(ordered.count - 1) / 2], 0)),
             lateness: SparseHistogram(latenesses),
             missed: missed,
-            cpu: Int64(latenesses.count) * 10_000 * cpu,
+            cpu: Int64(Double(latenesses.count) * 10_000 * cpu),
             wakeUps: ticks,
             switches: ticks,
             elapsed: UInt64(latenesses.count) * 1_000_000
@@ -59,6 +59,11 @@ enum Synthetic {
         return row
     }
 
+    /// A row with a turn for each lateness, which all its deadlines have.
+    static func steady(_ name: String, _ kind: RowKey.Kind = .backend, at nanoseconds: [Int64], deadlines: Int = 20)
+        -> MeasuredRow
+    { row(name, kind, of: nanoseconds.map { turn([Int64](repeating: $0, count: deadlines)) }) }
+
     /// A row whose lateness is some nanoseconds in the middle, with noise, and a tail: nanoseconds that are added to a
     /// share of the deadlines, from 0 to 1. Each turn misses some deadlines, which are 5 ms late. The price is in
     /// percent.
@@ -71,7 +76,7 @@ enum Synthetic {
         tail: Double = 0,
         share: Double = 0,
         missed: UInt64 = 0,
-        cpu: Int64 = 1,
+        cpu: Double = 1,
         seed: UInt64 = 1
     ) -> MeasuredRow {
         var random = SplitMix64(seed: seed &+ UInt64(name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) }))

@@ -11,15 +11,6 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// Measures for a moment, with files in the folder.
-    private func measure(_ rows: String, _ names: [String]) async throws {
-        let outcome = try await Command.run(
-            ["--period", "1ms", "--laps", "9", "--quiet", "--rows", rows] + names.flatMap { ["-o", path($0)] }
-        )
-        try #require(outcome.code == 0, "\(outcome)")
-        #expect(outcome.complaint.isEmpty)
-    }
-
     private func path(_ name: String) -> String { "\(folder.path)/\(name)" }
 
     private func text(_ name: String) throws -> String { try String(contentsOfFile: path(name), encoding: .utf8) }
@@ -29,7 +20,10 @@ import Testing
             ("out.json", "{\"advice\":"), ("out.CSV", "row,load,figure,value,low,high\n"), ("out.md", "1 ms timer"),
             ("page.html", "<!DOCTYPE html>"), ("all.ticks.csv", "lap,row,load,timer,index,"),
         ]
-        try await measure("timerfd,bare", beginnings.map(\.0))
+        let outcome = try await Command.run(
+            ["--laps", "9", "--quiet", "--rows", "timerfd,bare"] + beginnings.flatMap { ["-o", path($0.0)] }
+        )
+        #expect(outcome.code == 0 && outcome.complaint.isEmpty, "\(outcome)")
         for (name, beginning) in beginnings {
             let text = try text(name)
             #expect(text.hasPrefix(beginning), "\(name)")
@@ -49,20 +43,7 @@ import Testing
         #expect(try text("out.json").contains(/"date":"20[0-9-]+T[0-9:]+Z"/))
     }
 
-    /// Fault 12: two files became one table.
-    @Test func twoFilesStandSideBySide() async throws {
-        try await measure("timerfd,bare", ["one.json"])
-        try await measure("timerfd,bare", ["two.json"])
-        let files = [path("one.json"), path("two.json")]
-        let both = try await Command.run(["show"] + files)
-        #expect(both.code == 0)
-        #expect(both.output.contains("1  \(files[0]): 1 ms timer") && both.output.contains("p50 2"))
-        for option in [["--need", "p50 < 1s"], ["-o", path("x.json")]] {
-            #expect(try await Command.run(["show"] + files + option).code == 2, "\(option)")
-        }
-    }
-
-    /// Fault 14, and the issue's "every way out": a full disk.
+    /// On a full disk.
     @Test func aFileThatCannotBeWrittenIsSaidAndTheScreenHasTheResults() async throws {
         let outcome = try await Command.run(
             CommandTests.shortRun + ["--rows", "timerfd", "-o", path("out.json"), "-o", path("b.md")],
@@ -93,9 +74,9 @@ import Testing
 
     /// Otherwise run the command on this file again, and paste what it prints.
     @Test func theSampleOfTheReadmeIsOfThisVersion() async throws {
-        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
-        let shown = try await Command.run(["show", root.appending(path: "Tests/Samples/idle.json").path])
-        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let shown = try await Command.run(["show", Sample.whole])
+        let page = Sample.folder.appending(path: "../../README.md").standardized
+        let readme = try String(contentsOf: page, encoding: .utf8)
         #expect(
             shown.code == 0 && readme.contains("\n\(shown.output)```\n"),
             "README shows another screen of idle.json"
@@ -132,6 +113,97 @@ import Testing
         #expect(try await Command.run(run + ["-o", file.path]).code == 0)
         let need = ["--need", "timerfd.p50 later 100000% than \(file.path)"]
         #expect(try await Command.run(run + need).code == 0)
+    }
+}
+
+/// Needs in the files that the command writes, and in the job that the documentation proposes.
+@Suite(.works("the command is a process of its own")) struct NeedFilesTests {
+    private let (folder, sample): (TemporaryFolder, TemporaryFile)
+    private static let undecided = "timerfd.p99 < 76us"
+    private static let met = "timerfd.p50 < 1s"
+    private static let failed = "timerfd.p50 < 1ns"
+    private static let share = "dispatch.p50 later 19% than timerfd"
+
+    init() throws { (folder, sample) = (try TemporaryFolder(), try Sample.file()) }
+
+    private func text(_ name: String) throws -> String {
+        try String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8)
+    }
+
+    /// Shows a file, with options, and writes a file of each kind.
+    private func show(_ file: String, _ options: [String], into name: String) async throws -> Child.Outcome {
+        try await Command.run(
+            ["show", file] + options + Self.words.flatMap { ["-o", "\(folder.path)/\(name).\($0.0)"] }
+        )
+    }
+
+    /// What a file of each kind says of an undecided need.
+    private static let words = [
+        ("json", "\"needs\":[{\"need\":\"\(undecided)\",\"outcome\":\"undecided\",\"rows\":[{\"load\":\"idle\","),
+        ("csv", "\n,,need \(undecided),4,,\ntimerfd,idle,need \(undecided),4,,\n"),
+        ("md", "\n\n**need timerfd.p99 \\< 76us: undecided**\n\n- undecided: timerfd, p99 75 µs (69–89); to"),
+        ("html", ">need timerfd.p99 &lt; 76us: undecided</p>"),
+    ]
+
+    @Test func needsAreInEveryFileAndAreShownAgain() async throws {
+        let judged = try await show(sample.path, ["--need", Self.undecided], into: "n")
+        #expect(judged.code == 4)
+        for (end, words) in Self.words { #expect(try text("n.\(end)").contains(words), "\(end)") }
+        // The file says what was said of the needs then. They decide no exit code of today.
+        let saved = "\(folder.path)/n.json"
+        let shown = try await show(saved, [], into: "again")
+        #expect(shown.code == 0 && shown.output == judged.output)
+        for (end, _) in Self.words { #expect(try text("again.\(end)") == text("n.\(end)"), "\(end)") }
+        let both = try await Command.run(["show", saved, sample.path])
+        #expect(both.output.contains("\n   need \(Self.undecided): undecided\n"))
+        // Other needs take their place.
+        let other = try await show(saved, ["--need", Self.met], into: "n")
+        #expect(other.code == 0 && !other.output.contains("undecided"))
+        #expect(try text("n.md").contains("**need timerfd.p50 \\< 1s: met**") && !text("n.md").contains("undecided"))
+    }
+
+    /// The shell of the step `compare`, as a runner runs it: with -e.
+    private func job() throws -> String {
+        let page = URL(filePath: #filePath).appending(path: "../../../Documentation/continuous-integration.md")
+        let text = try String(contentsOf: page.standardized, encoding: .utf8)
+        let step = try #require(text.firstMatch(of: /- name: compare\n +run: \|\n((?: {10}.*\n)+)/))
+        return step.1.split(separator: "\n").map { $0.dropFirst(10) }.joined(separator: "\n")
+    }
+
+    /// Runs the job with a measurement that was made before.
+    private func runJob(needs: [String]) async throws -> Child.Outcome {
+        let arguments = ["show", sample.path, "-o", "lateness.json", "-o", "lateness.md"]
+        let command = ([Command.path] + arguments + needs.flatMap { ["--need", $0] }).map { "'\($0)'" }
+        // The shell writes the program: a child that another test starts could inherit a descriptor of this process.
+        let start =
+            "mkdir -p work; for folder in before work; do mkdir -p $folder/.build/release; "
+            + "echo \"$1\" > $folder/.build/release/compare-backends; "
+            + "chmod +x $folder/.build/release/compare-backends; "
+            + "set -- \"$2\"; done; cd work; export GITHUB_STEP_SUMMARY=../summary.md; "
+        let shell =
+            ["env", "-C", folder.path, "sh", "-c", start + "exec sh -e -c \"$0\"", try job()]
+            + ["#!/bin/sh\n:", "#!/bin/sh\nexec \(command.joined(separator: " "))"]
+        return try await Child.run(shell)
+    }
+
+    /// A need that makes no sense must not pass because there is no result.
+    @Test(
+        arguments: [
+            ([met], 0, []),
+            ([undecided, met, share], 0, ["\(undecided): undecided", "dispatch.p50 later 19%25 than"]),
+            ([failed, undecided], 1, ["\(undecided): undecided"]), (["timerfd"], 2, []),
+        ] as [([String], Int32, [String])]
+    )
+    func theProposedJobWarnsOfAnUndecidedNeed(needs: [String], code: Int32, warnings: [String]) async throws {
+        let outcome = try await runJob(needs: needs)
+        let lines = outcome.output.split(separator: "\n").filter { $0.hasPrefix("::") }
+        #expect(outcome.code == code && lines.count == warnings.count, "\(outcome) \(lines)")
+        for (line, words) in zip(lines, warnings) {
+            #expect(line.hasPrefix("::warning title=lateness::need \(words)"), "\(line)")
+        }
+        guard code < 2 else { return }
+        #expect(outcome.output.contains("\ntimerfd "), "the log has the table")
+        #expect(try text("summary.md").contains("**need "))
     }
 }
 #endif

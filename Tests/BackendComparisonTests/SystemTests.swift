@@ -7,6 +7,15 @@ import TimerKernel
 
 @testable import BackendComparison
 
+/// The kernel's small files.
+@Suite struct ProcFileTests {
+    @Test func aMissingFileIsAnError() {
+        let error = #expect(throws: Failure.self) { try InputFile.read("/nowhere/nothing") }
+        #expect(error?.description == "reading /nowhere/nothing: No such file or directory (errno 2)")
+        #expect(ProcFile.text("/nowhere/nothing") == nil)
+    }
+}
+
 /// Clocks, sleeps and the bare timer.
 struct ClockTests {
     @Test(arguments: [TimerClock.suspending, .continuous, .wall])
@@ -24,7 +33,6 @@ struct ClockTests {
         clock.sleep(until: 0)
         timer.wait(until: 0)
     }
-
 }
 
 /// Threads of the instrument.

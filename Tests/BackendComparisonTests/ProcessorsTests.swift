@@ -1,0 +1,127 @@
+#if Instrument && DEBUG
+import Foundation
+import TestSupport
+import Testing
+import TimerKernel
+
+@testable import BackendComparison
+
+/// Processors, and the load that other programs make.
+struct ProcessorsTests {
+    @Test func aListOfProcessorsIsReadAndWritten() {
+        let lists: [(String, [Int]?)] = [
+            ("0-1", [0, 1]), ("0,2-4,7", [0, 2, 3, 4, 7]), ("5", [5]), ("", nil), ("1-0", nil), ("-1", nil), ("a", nil),
+            ("0-99999999999", nil),
+        ]
+        #expect(Processors.relevant == Processors.usableNumbers)
+        #expect(lists.map { Processors.numbers(in: $0.0) } == lists.map(\.1))
+        #expect(lists.prefix(4).map { Processors.list($0.1 ?? []) } == lists.prefix(4).map(\.0))
+    }
+
+    /// The governor of each processor that the process may use, nil if it is not shown.
+    @Test(
+        arguments: [
+            (["performance", "performance"], "performance"),
+            (["performance", "powersave"], "powersave on processor 1 of 2"),
+            (["schedutil", "powersave", "powersave", "performance"], "powersave on processors 1-2 of 4"),
+            (["powersave", nil], "powersave on processor 0 of 2"),
+            (["strange", "powersave"], "strange on processor 0 of 2"),
+            // Of the other one nothing is known.
+            (["performance", nil], nil), ([nil, nil], nil), ([], nil),
+        ] as [([String?], String?)]
+    )
+    func theWorstGovernorCounts(_ governors: [String?], _ expected: String?) {
+        #expect(FrequencyGovernor.worst(of: Array(governors.indices)) { governors[$0] } == expected)
+    }
+
+    @Test func theDeepestIdleStateIsThatOfAllProcessors() {
+        let (shallow, deep) = (IdleStates.State(name: "C1", exit: 2000), IdleStates.State(name: "C6", exit: 133_000))
+        let cases: [([IdleStates.State?], String?)] = [
+            ([shallow, deep], "C6 on processor 1 of 2"), ([deep, deep], "C6"), ([shallow, nil], nil), ([], nil),
+        ]
+        let found = cases.map { states, _ in IdleStates.deepest(of: Array(states.indices)) { states[$0] }?.name }
+        #expect(found == cases.map(\.1))
+    }
+
+    @Test func coresAreSharedIfOneOfTheProcessorsHasASibling() {
+        let cases: [(String?, [String?], Bool?)] = [
+            ("0", [nil], false), ("1", ["0", "1"], false), ("1", ["0", "1-2"], true), ("1", [nil, nil], true),
+            (nil, ["0,4", nil], true), (nil, ["0", nil], nil), (nil, [], nil), (nil, ["0", "1"], false),
+        ]
+        #expect(cases.map { Processors.shareCores(active: $0.0, siblings: $0.1) } == cases.map(\.2))
+    }
+
+    @Test func theDeepestIdleStateCounts() throws {
+        let place = try TemporaryFolder()
+        #expect(IdleStates.deepest(in: place.path) == nil)
+        func write(_ text: String, to name: String) throws {
+            let file = URL(filePath: "\(place.path)/\(name)")
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            try Data("\(text)\n".utf8).write(to: file)
+        }
+        // The last one is no time that a processor could take.
+        for (state, latency) in ["2", "133", "10", "4000000000"].enumerated() {
+            try write(latency, to: "state\(state)/latency")
+        }
+        try write("C6", to: "state1/name")
+        let deepest = IdleStates.deepest(in: place.path)
+        #expect(deepest?.exit == 133_000 && deepest?.name == "C6")
+        try write("1", to: "state1/disable")
+        #expect(IdleStates.deepest(in: place.path)?.exit == 10_000)
+    }
+
+    @Test func pressureIsTheTotalOfSomePrograms() {
+        let rest = "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
+        let some = "some avg10=1.00 avg60=0.00 avg300=0.00 total=9135887749\n" + rest
+        let texts = [some, "", rest, "some avg10=1.00\n", "some total=-1\n", "some total=many\n"]
+        #expect(texts.map(Pressure.waiting) == [9_135_887_749_000, nil, nil, nil, nil, nil])
+    }
+
+    /// Time of guests is a part of the first two numbers. One spinning program on the only usable processor of many is
+    /// no small share of it.
+    @Test func processorTimeIsThatOfTheLinesOfItsProcessors() throws {
+        let text = "cpu  100 20 3 4000 500 60 7 80 90 10\ncpu0 1 0 0 0 0 0 0 1 0 0\ncpu1 2 0 0 0 0 0 0 2 0 0\nintr 5\n"
+        let time = try #require(ProcessorTime(text))
+        #expect([time.busy, time.stolen, time.total] == [1_900_000_000, 800_000_000, 47_700_000_000])
+        let found = [[0], [1], [0, 1], [2]].map { ProcessorTime(text, of: $0)?.stolen }
+        #expect(found == [10_000_000, 20_000_000, 30_000_000, nil])
+        let others = ["", "cpu 1 2 3 4 5 6 7\n", "cpu0 1 2 3 4 5 6 7 8\n", "cpu a b c d e f g h\n"]
+        #expect(others.filter { ProcessorTime($0) != nil } == [])
+    }
+
+    @Test func theLoadAverageIsThatOfTheLastMinuteAndTheDelayTheSecondOfThreeNumbers() {
+        #expect(["1.84 0.78 0.99 1/94 8035\n", "", "none\n"].map(LoadAverage.lastMinute) == [1.84, nil, nil])
+        // A kernel that does not count writes zeros.
+        let delays = ["424111 49044 2\n", "", "1 2\n", "1 2 3 4\n", "1 x 3\n", "0 0 0\n", "9 0 1\n"]
+            .map(RunDelay.nanoseconds)
+        #expect(delays == [49_044, nil, nil, nil, nil, nil, 0])
+    }
+
+    /// A thread that has ended, one that goes on, a new one, and a new one with the number of one that has ended.
+    @Test func theDelaySinceAnEarlierReadingIsThatOfTheLivingThreads() {
+        let (early, late) = (RunDelay(["1": 900, "2": 10, "4": 50]), RunDelay(["2": 30, "3": 7, "4": 5]))
+        #expect(late.since(early) == 32 && late.since(late) == 0)
+    }
+
+    @Test func thisMachineHasALoad() throws {
+        let before = try #require(ProcessorTime.current())
+        #expect(before.busy > 0 && before.busy < before.total)
+        #expect(try #require(LoadAverage.current) >= 0)
+        // The kernel's own count of this process's work.
+        let start = Reading.threadSeconds
+        while Reading.threadSeconds < start + 0.1 {}
+        #expect(try #require(ProcessorTime.current()).busy >= before.busy + 50_000_000)
+    }
+
+    @Test func theDelayIsThatOfTheOtherThreads() async throws {
+        let (delay, own) = try await onOwnThread { (RunDelay.ofOtherThreads, ThreadList.callingThread) }
+        let known = try #require(delay)
+        let ofThreads = try #require(Mirror(reflecting: known).children.first?.value as? [String: UInt64])
+        #expect(ofThreads[String(getpid())] != nil, "the main thread is another one")
+        #expect(own.map { ofThreads[$0] == nil } == true)
+    }
+}
+#endif
