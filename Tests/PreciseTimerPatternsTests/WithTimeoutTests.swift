@@ -302,7 +302,7 @@ struct WithTimeoutThreadTests {
 
     @Test func thePriorityOfAnOperationIsRaisedWithThatOfItsCaller() async throws {
         let service = VirtualTime().service
-        let task = Task(priority: .background) {
+        let task = Task(priority: .medium) {
             try await withTimeout(.seconds(1), on: service) {
                 // The caller may not wait for the operation yet.
                 for _ in 1...10_000 where Task.currentPriority < .high { try? await Task.sleep(for: .milliseconds(1)) }
