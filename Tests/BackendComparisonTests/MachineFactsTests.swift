@@ -5,6 +5,15 @@ import Testing
 
 /// The facts of this machine for a diagnosis.
 struct MachineFactsTests {
+    @Test func thisMachineShowsItsFacts() throws {
+        let facts = MachineFacts.current
+        #expect(try #require(facts.resolution) > 0)
+        #expect(facts.timerSlack != nil && facts.preemption != nil && facts.loadAverage != nil)
+        #expect((0...100).contains(facts.waitingShare ?? 0))
+        #expect((0...110).contains(try #require(facts.othersShare)))
+        #expect(facts.findings.allSatisfy { !$0.found.isEmpty })
+    }
+
     @Test func theVersionNamesTheModelOfPreemption() {
         let versions = [
             "#1 SMP PREEMPT_DYNAMIC Debian 6.12.1-1", "#1 SMP PREEMPT_RT Debian 6.12.1-1",
@@ -73,6 +82,14 @@ struct MachineFactsTests {
 
 /// The facts of this machine.
 struct HostTests {
+    @Test func thisMachineHasFacts() throws {
+        let host = Host.current
+        #expect((1...host.processors).contains(try #require(host.usableProcessors)))
+        let price = try #require(host.clockRead)
+        #expect(price > 1 && price < 100_000)
+        #expect(host.clockSource?.isEmpty == false)
+    }
+
     @Test func aVirtualMachineIsKnownByItsFlag() {
         let texts = ["processor : 0\nflags : fpu hypervisor lahf\n", "flags : fpu\n", "Features : fp\n"]
         #expect(texts.map { Host.isGuest(in: $0) } == [true, false, nil])

@@ -8,6 +8,17 @@ import Testing
 
 /// Carrying out a plan.
 @Suite(.works("turns measure real ticks and processor time")) struct MeasurementTests {
+    @Test func theTimeEndsTheLapsAndTheLongStretchesFollow() throws {
+        let plan = try Short.plan([NamedRow(.backend(.timerFD)), NamedRow(.taskSleep(.until))]) { request in
+            (request.period, request.laps, request.deadlines) = (.milliseconds(1), nil, nil)
+            request.time = .seconds(2)
+        }
+        try #require(plan.options.stretch == 666_000_000)
+        var measurement = Measurement(plan)
+        #expect(try measurement.run(goesOn: { _ in true }))
+        #expect(measurement.rows.allSatisfy { $0.drift != nil && !$0.turns.isEmpty })
+    }
+
     /// The default slack of 50 µs would put the floor above what stands on it.
     @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE to read another thread's slack"))
     func theFloorOfSleepsHasATimerSlackOfOneNanosecond() throws {

@@ -10,6 +10,24 @@ import Testing
         try #require(report.row(name, load: RowKey.idle))
     }
 
+    /// Fault 5: p99 meant that of the ticks in one place, and that of all deadlines in another.
+    @Test func everyPercentileIsOfAllDeadlines() throws {
+        let turns = (0..<20).map { _ in Synthetic.turn([10, 10, 10, 10] + [9_000_000, 8_000_000], missed: 2) }
+        let row = Synthetic.report(of: [Synthetic.row("timerfd", of: turns)]).rows[0]
+        #expect(abs((row.p99?.value ?? 0) / 9_000_000 - 1) < 0.02)
+        #expect(row.deadlines == 120)
+    }
+
+    @Test func aBrokenPromiseIsReportedAndARowWithoutATurnHasNoLine() {
+        let report = Synthetic.report(of: Synthetic.rows(changing: 0) { $0.problem = "1 tick came early" })
+        #expect(report.problems == ["timerfd: 1 tick came early"])
+        let results = Synthetic.results(
+            Synthetic.rows(changing: 1) { ($0.turns, $0.failure) = ([], "no tick for 5 s") }
+        )
+        #expect(Report(results).rows.map(\.key.row) == ["timerfd", "hybrid", "task-sleep", "bare"])
+        #expect(results.missing == ["dispatch failed after 0 laps: no tick for 5 s"])
+    }
+
     @Test func theBaseIsTheDefaultBackend() {
         let bases = [Synthetic.rows, Array(Synthetic.rows.dropFirst())]
             .map { rows in Synthetic.report(of: rows).rows.map { $0.base?.row } }

@@ -5,6 +5,14 @@ import Testing
 @testable import BackendComparison
 
 @Suite struct RowTests {
+    /// Peers are measured on the suspending clock.
+    @Test func deadlinesOfATooShortPeriodAreAccountedFor() throws {
+        let rows = try Short.measure([NamedRow(.taskSleep(.until))]) { request in
+            (request.period, request.deadlines, request.clock) = (.microseconds(1), 200, .wall)
+        }
+        #expect(rows[0].lateness.count >= 200)
+    }
+
     @Test func theSecondOfTwoEqualRowsIsNumbered() throws {
         let rows = try NamedRow.parse("timerfd,dispatch,timerfd,timerfd,bare,task-sleep,bare")
         #expect(rows.map(\.name) == ["timerfd", "dispatch", "timerfd#2", "timerfd#3", "bare", "task-sleep", "bare#2"])

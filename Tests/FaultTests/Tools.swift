@@ -195,8 +195,7 @@ enum Fork {
             let child = fork(by: name)
             if child == 0 {
                 // Dispatch's threads, on which tests run, block all signals.
-                var none = sigset_t()
-                unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
+                Child.unblockSignals()
                 alarm(Hang.seconds / 6)
                 _exit(body())
             }

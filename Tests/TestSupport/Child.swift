@@ -69,6 +69,13 @@ package enum Child {
         )
     }
 
+    /// Lets the calling thread take all signals.
+    package static func unblockSignals() {
+        var none = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe pthread_sigmask(SIG_SETMASK, &none, nil)
+    }
+
     private static func wait(for id: pid_t) -> Int32 {
         let end = ProcessInfo.processInfo.systemUptime + Double(Hang.seconds)
         var status: Int32 = 0
