@@ -24,7 +24,7 @@ import Testing
         on reporting: TimerService? = nil
     ) throws -> TimerLog {
         let (service, reporting) = (service ?? virtual.service, reporting ?? virtual.service)
-        let log = try TimerLog(of: service, to: logger, every: period, on: reporting)
+        let log = try TimerLog(of: service, to: logger, at: .notice, every: period, on: reporting)
         kept.value = log
         return log
     }
@@ -46,7 +46,7 @@ import Testing
         virtual.jump(by: .seconds(4))
         for _ in 0..<2 { log.report() }
         let lines = handler.entries
-        #expect(lines.map(\.level) == [.info, .info, .info])
+        #expect(lines.map(\.level) == [.notice, .notice, .notice])
         let values = ["ticks", "missed", "lateness_max_ns"].map { key in lines.map { $0.metadata[key] } }
         #expect(values == [["10", "1", "0"], ["0", "3", "0"], ["0", "3000000000", nil]])
     }
@@ -83,7 +83,7 @@ import Testing
         virtual.advance(by: .seconds(1))
         #expect(handler.entries.isEmpty)
         kept.value = nil
-        #expect(handler.entries.map(\.level) == [.info, .warning])
+        #expect(handler.entries.map(\.level) == [.notice, .warning])
         #expect(handler.entries.map { $0.metadata["ticks"] } == ["1", nil])
         try log()
         kept.value = nil
@@ -105,7 +105,7 @@ import Testing
         if fails { alarm.fail() } else { reporting.shutdown() }
         #expect(await soon { !handler.entries.isEmpty })
         let entry = try #require(handler.entries.last)
-        #expect("\(entry.message)".hasPrefix("timers: no more lines: ") && entry.level == (fails ? .warning : .info))
+        #expect("\(entry.message)".hasPrefix("timers: no more lines: ") && entry.level == (fails ? .warning : .notice))
     }
 
     @Test func eachLineTellsItsService() throws {

@@ -85,6 +85,10 @@ import Testing
         ("waiting, as words", 10, 0.1, .above, { MachineState(waiting: $0).words(on: Synthetic.host) != nil }),
         ("stolen", 2, 0.1, .above, { isBusy(MachineState(stolen: $0)) }),
         ("stolen, as words", 2, 0.1, .above, { MachineState(stolen: $0).words(on: Synthetic.host) != nil }),
+        (
+            "stolen beside other programs", 2, 0.1, .above,
+            { MachineState(others: 99, stolen: $0).words(on: Synthetic.host)?.contains("guests") == true }
+        ),
         ("waiting in a lap", 10, 0.1, .above, { Lap(waiting: $0).isDisturbed }),
         ("stolen in a lap", 2, 0.1, .above, { Lap(stolen: $0).isDisturbed }),
         ("hundredths of stolen time", 30, 10, .from, isStolen),

@@ -1,5 +1,6 @@
 #if Instrument && DEBUG
 import PreciseTimer
+import TestSupport
 import Testing
 
 @testable import BackendComparison
@@ -39,6 +40,86 @@ import Testing
             PlannedRow(row: NamedRow(.backend(.timerFD), number: 2), load: .cpu(2)),
         ]
         #expect(rows.map(\.key.description) == ["timerfd", "timerfd#2@cpu:2"])
+    }
+}
+
+/// Real turns of timers without the library.
+@Suite(.works("tasks have a clock of their own"))
+struct TaskSleepTests {
+    @Test(arguments: [1, 5], [HandlerPlace.inline, .main])
+    func everyDeadlineIsAccountedFor(timers: Int, place: HandlerPlace) throws {
+        let row = try Short.measure([NamedRow(.taskSleep(.until))]) { ($0.timers, $0.delivery) = (timers, place) }[0]
+        #expect(row.key == RowKey("task-sleep", .peer) && row.failure == nil)
+        #expect(row.lateness.count >= 20 * UInt64(timers))
+    }
+
+    /// Each sleep begins when the one before it has ended.
+    @Test func aLoopThatSleepsForItsPeriodIsLaterAndLater() throws {
+        var measurement = Measurement(try Short.plan([NamedRow(.taskSleep(.forPeriod))]) { $0.deadlines = 50 })
+        var latenesses: [Int64] = []
+        _ = try measurement.run(
+            goesOn: { _ in true },
+            turnEnded: { _, _, turn in latenesses += turn.recordings[0].samples.map(\.lateness) }
+        )
+        let row = measurement.rows[0]
+        #expect(row.key == RowKey("sleep-for", .relative) && row.failure == nil && row.problem == nil)
+        // A turn ends with its time, and not with the fiftieth sleep.
+        #expect(!latenesses.isEmpty && latenesses == Set(latenesses).sorted() && latenesses[0] > 0)
+    }
+
+    /// The turn would last a minute.
+    @Test func aStoppedTurnEndsItsTasks() throws {
+        var measurement = Measurement(try Short.plan([NamedRow(.taskSleep(.until))]) { $0.deadlines = 30_000 })
+        #expect(try !measurement.run { _ in false })
+    }
+}
+
+/// The loops that backends are compared with.
+@Suite(.works("a bare loop sleeps in the kernel")) struct BareTests {
+    @Test func afterAStallEveryTimerIsOnItsGridAgain() {
+        let start = TimerInstant(nanoseconds: 1_000_000)
+        let probes = [0, 300, 700].map { Probe(Deadlines(start: start + $0, period: 1000), goal: 20) }
+        var (now, waits) = (start, 0)
+        BareLoop.loop(
+            probes,
+            StopFlag(),
+            waitingBy: { deadline in
+                waits += 1
+                // The seventh wake-up is late by more than two periods, all others by 10 ns.
+                now = max(now, deadline) + (waits == 7 ? 2_400 : 10)
+            },
+            readingBy: { _ in now }
+        )
+        let results = probes.map(\.result)
+        #expect(results.allSatisfy { $0.problem == nil && $0.accounted == 20 })
+        #expect(results.map(\.missed) == [2, 2, 1])
+        // The stall made one tick of each timer late.
+        #expect(results.map { $0.samples.filter { $0.lateness > 30 }.count } == [1, 1, 1])
+    }
+
+    /// Each timer has a period of its own, and they end one after the other.
+    @Test func aLoopWaitsForTheEarliestOfItsTimers() {
+        let timers: [(probe: Probe, goal: UInt64)] = (0..<50)
+            .map { (number: UInt64) in
+                let start = TimerInstant(nanoseconds: 1_000_000 + number * 37 % 50)
+                let goal = 5 + number % 7
+                return (Probe(Deadlines(start: start, period: 1000 + number * 17 % 50), goal: goal), goal)
+            }
+        var waits: [TimerInstant] = []
+        BareLoop.loop(
+            timers.map(\.probe),
+            StopFlag(),
+            waitingBy: { waits.append($0) },
+            readingBy: { _ in waits[waits.count - 1] }
+        )
+        let deadlines = timers.flatMap { timer in (0..<timer.goal).map { timer.probe.deadlines[$0] } }
+        #expect(waits == Set(deadlines).sorted())
+    }
+
+    @Test(arguments: Bare.allCases)
+    func manyTimersAreAccountedFor(_ bare: Bare) throws {
+        let row = try Short.measure([NamedRow(.bare(bare))]) { $0.timers = 7 }[0]
+        #expect(row.lateness.count >= 140 && row.problem == nil && row.failure == nil)
     }
 }
 #endif

@@ -131,17 +131,18 @@ struct DebounceTests {
         #expect(calls.all == expected)
     }
 
-    /// A flush or a cancellation is of its own burst.
+    /// A flush or a cancellation is of its own burst, and changes nothing of the limits.
     @Test(arguments: Kind.allCases, [BurstEdge.leading, .trailing, .both])
     func nothingOfABurstRemainsInTheNextOne(kind: Kind, edge: BurstEdge) throws {
+        let longest = kind == .debounce ? 120 : nil
         for former in ["0 flush", "30 flush", "0 cancel", "30 cancel", "0 flush, 0 cancel", "30 flush, 30 cancel"] {
-            let trigger = try limiter(kind, 100, edge)
+            let trigger = try limiter(kind, 100, edge, longest)
             _ = run(trigger, "0, 0, \(former)")
             let before = calls.all.count
             let burst = "0, 50, 130, 170"
             _ = run(trigger, burst)
             let next = calls.all.dropFirst(before).map { $0 - 1_000 }
-            _ = run(try limiter(kind, 100, edge), burst)
+            _ = run(try limiter(kind, 100, edge, longest), burst)
             #expect(next == Array(calls.all.dropFirst(before + next.count)), "\(former)")
         }
     }

@@ -116,6 +116,7 @@ struct CalendarTests {
     @Test func aCalendarReadsAsItsTimesWithTheSourceOfItsRulesAndWhatIsLeftToChance() throws {
         let (zone, half) = (try ZoneReader(nil).read(), TimeZone(secondsFromGMT: 5_400))
         let (ten, day) = (Duration.seconds(600), Duration.seconds(86_400))
+        let there = "GMT+0130 (Foundation, tzdata \(TimeZone.timeZoneDataVersion))"
         let texts: [(Schedule, String)] = [
             (.daily(at: .init(hour: 2, minute: 30)), "daily at 02:30, \(zone)"),
             (.weekly(on: .monday, .friday, at: .init(hour: 9, second: 5)), "weekly on mon, fri at 09:00:05, \(zone)"),
@@ -123,9 +124,8 @@ struct CalendarTests {
             (.calendar(DateComponents(day: 1)), "at day: 1, \(zone)"),
             (
                 .daily(at: .init(hour: 2), in: half, count: 1, spread: ten, jitter: .seconds(5), for: day),
-                "daily at 02:00, GMT+0130 (Foundation, tzdata \(TimeZone.timeZoneDataVersion)), "
-                    + "spread over 600 s, jitter 5 s, for 86400 s, 1 tick"
-            ),
+                "daily at 02:00, \(there), spread over 600 s, jitter 5 s, for 86400 s, 1 tick"
+            ), (.daily(at: DateComponents(timeZone: half, hour: 2)), "daily at 02:00, \(there)"),
         ]
         for (schedule, text) in texts { #expect("\(schedule)" == text) }
     }

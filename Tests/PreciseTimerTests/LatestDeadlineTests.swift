@@ -44,6 +44,13 @@ struct LatestDeadlineTests {
         #expect(scene.log.ticks.count { $0.missed >= 3 } == 20)
     }
 
+    @Test func withAJitterItIsNotAfterTheEndOfTheSchedule() throws {
+        let end = scene.at(35)
+        for _ in 0..<20 { try scene.timer(.every(Self.ten, jitter: Self.ten, for: .milliseconds(35))) }
+        scene.jump(55)
+        #expect(scene.log.count == 20 && scene.log.ticks.allSatisfy { $0.latestDeadline <= end })
+    }
+
     @Test func aSlowQueueIsToldOfThoseThatPassedOnTheWay() throws {
         let queue = SuspendedQueue()
         try PreciseTimer.schedule(

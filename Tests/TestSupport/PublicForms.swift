@@ -36,6 +36,11 @@ package struct FormRow {
         self.seen = seen
     }
 
+    /// A row that sees some facts, each under the label of its argument, or under those of several.
+    package init(_ name: String, _ part: String = "(", facts: [String: String]) {
+        self.init(name, part, sees: Set(facts.keys.flatMap { $0.split(separator: " ").map(String.init) }))
+    }
+
     fileprivate func isOf(_ form: PublicForm) -> Bool {
         form.name.hasSuffix("." + parts[0]) && parts.dropFirst().allSatisfy(form.declaration.contains)
     }
