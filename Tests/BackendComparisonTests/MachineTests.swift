@@ -1,4 +1,5 @@
 #if Instrument && DEBUG
+import TestSupport
 import Testing
 
 @testable import BackendComparison
@@ -106,7 +107,7 @@ import Testing
 
 /// The facts of this machine for a diagnosis.
 struct MachineFactsTests {
-    @Test func thisMachineShowsItsFacts() throws {
+    @Test(.works("the facts need half a second of work")) func thisMachineShowsItsFacts() throws {
         let facts = MachineFacts.current
         #expect(try #require(facts.resolution) > 0)
         #expect(facts.timerSlack != nil && facts.preemption != nil && facts.loadAverage != nil)

@@ -6,14 +6,6 @@ import Testing
 @testable import BackendComparison
 
 @Suite struct RowTests {
-    /// Peers are measured on the suspending clock.
-    @Test func deadlinesOfATooShortPeriodAreAccountedFor() throws {
-        let rows = try Short.measure([NamedRow(.taskSleep(.until))]) { request in
-            (request.period, request.deadlines, request.clock) = (.microseconds(1), 200, .wall)
-        }
-        #expect(rows[0].lateness.count >= 200)
-    }
-
     @Test func theSecondOfTwoEqualRowsIsNumbered() throws {
         let rows = try NamedRow.parse("timerfd,dispatch,timerfd,timerfd,bare,task-sleep,bare")
         #expect(rows.map(\.name) == ["timerfd", "dispatch", "timerfd#2", "timerfd#3", "bare", "task-sleep", "bare#2"])
@@ -53,17 +45,27 @@ struct TaskSleepTests {
         #expect(row.lateness.count >= 20 * UInt64(timers))
     }
 
+    /// Peers are measured on the suspending clock.
+    @Test func deadlinesOfATooShortPeriodAreAccountedFor() throws {
+        let rows = try Short.measure([NamedRow(.taskSleep(.until))]) { request in
+            (request.period, request.deadlines, request.clock) = (.microseconds(1), 200, .wall)
+        }
+        #expect(rows[0].lateness.count >= 200)
+    }
+
     /// Each sleep begins when the one before it has ended.
     @Test func aLoopThatSleepsForItsPeriodIsLaterAndLater() throws {
-        var measurement = Measurement(try Short.plan([NamedRow(.taskSleep(.forPeriod))]) { $0.deadlines = 50 })
         var latenesses: [Int64] = []
-        _ = try measurement.run(
-            goesOn: { _ in true },
-            turnEnded: { _, _, turn in latenesses += turn.recordings[0].samples.map(\.lateness) }
-        )
-        let row = measurement.rows[0]
-        #expect(row.key == RowKey("sleep-for", .relative) && row.failure == nil && row.problem == nil)
-        // A turn ends with its time, and not with the fiftieth sleep.
+        // A turn ends with its time, and not with the fiftieth sleep. Other tests may have all threads of the tasks.
+        for _ in 1...100 where latenesses.isEmpty {
+            var measurement = Measurement(try Short.plan([NamedRow(.taskSleep(.forPeriod))]) { $0.deadlines = 50 })
+            _ = try measurement.run(
+                goesOn: { _ in true },
+                turnEnded: { _, _, turn in latenesses = turn.recordings[0].samples.map(\.lateness) }
+            )
+            let row = measurement.rows[0]
+            #expect(row.key == RowKey("sleep-for", .relative) && row.failure == nil && row.problem == nil)
+        }
         #expect(!latenesses.isEmpty && latenesses == Set(latenesses).sorted() && latenesses[0] > 0)
     }
 
