@@ -14,20 +14,11 @@ import Testing
     /// An actor is the target of its timers.
     private let places = Notes<Place>()
 
-    private func schedule(
-        _ schedule: Schedule,
-        _ policy: PreciseTimer.MissedTickPolicy = .skip,
-        deliver: PreciseTimer.Delivery = .inline
-    ) throws -> PreciseTimer {
-        try PreciseTimer.schedule(
-            schedule,
-            on: virtual.service,
-            missedTicks: policy,
-            deliver: deliver,
-            target: log,
-            onEnd: reasons.append,
-            handler: { $0.note($1) }
-        )
+    private func schedule(_ schedule: Schedule, deliver: PreciseTimer.Delivery) throws -> PreciseTimer {
+        let service = virtual.service
+        return try PreciseTimer.schedule(schedule, on: service, deliver: deliver, target: log, onEnd: reasons.append) {
+            $0.note($1)
+        }
     }
 
     /// Where a handler runs; nil is a task without an actor.
@@ -117,20 +108,6 @@ import Testing
         timer.value = nil
     }
 
-    @Test(arguments: [PreciseTimer.MissedTickPolicy.skip, .catchUp(limit: 3)])
-    func aFinishInsideTheRuleLosesNoPassedDeadline(policy: PreciseTimer.MissedTickPolicy) throws {
-        let (timer, asked) = (Box<PreciseTimer>(), Count())
-        let rule = Schedule.computed { instant in
-            if asked.add(1) == 2 { _ = timer.value.map(finish) }
-            return instant.advanced(by: .seconds(1))
-        }
-        timer.value = try schedule(rule, policy)
-        virtual.jump(by: .milliseconds(5_500))
-        virtual.advance(by: .seconds(5))
-        #expect(log.ticks.filter { !$0.isExtra }.accounted == 5 && reasons.all == [.completed])
-        timer.value = nil
-    }
-
     // MARK: By the rule, which is inside the handler
 
     private static let endings:
@@ -155,26 +132,6 @@ import Testing
         await virtual.advance(by: .seconds(1))
         #expect(reasons.all == [ending.reason] && log.count == 0)
         #expect(cancelled.all == [false], "the task of the rule goes on")
-        timer.value = nil
-    }
-
-    @Test(arguments: kinds) func theRuleOfTheLastTickGivesItsTimerNoOrders(kind: DeliveryKind?) async throws {
-        let (timer, asked, refusals) = (Box<PreciseTimer>(), Count(), Notes<TimerError.Code?>())
-        timer.value = try schedule(at: kind, target: log) { instant in
-            if asked.add(1) == 2 {
-                let error = #expect(throws: TimerError.self) {
-                    try timer.value?.reschedule(.computed { $0.advanced(by: .seconds(9)) })
-                }
-                refusals.append(error?.code)
-            }
-            return instant.advanced(by: .seconds(1))
-        }
-        virtual.inject(.wakeLate(by: .seconds(60)))
-        virtual.advanceWithoutSettling(by: .milliseconds(1_500))
-        let finishing = finish(try #require(timer.value))
-        await virtual.advance(by: .seconds(60))
-        #expect(try await finishing.value)
-        #expect(refusals.all == [.timerEnded] && timer.value?.state == .ended(.completed))
         timer.value = nil
     }
 
@@ -207,43 +164,4 @@ import Testing
         virtual.advance(by: .milliseconds(500))
         #expect(before.all == [0] && released.value == 1 && reasons.all == [.targetReleased])
     }
-}
-
-/// Orders to timers with computed deadlines, and a burst of them, on virtual time.
-struct ComputedOrderTests {
-    private let scene = Scene()
-
-    /// The second deadline passes exactly at the first tick, whose handler takes two more.
-    @Test func aDeadlineThatPassesWithTheTickIsPartOfTheBurst() throws {
-        let timer = try scene.handle(.inSteps(of: 1), missed: .catchUp(limit: 2)) { [scene] _, count in
-            if count == 1 { scene.jump(2_500) }
-        }
-        scene.jump(2_000)
-        #expect(scene.ticks == "0@1000 late 1000, 1@2000 late 2500 missed 2")
-        timer.cancel()
-    }
-
-    @Test func aNewScheduleDropsTheExtraTickOfTheFormerOneAndMayBeOfAnyKind() throws {
-        let moves: [Move] = [
-            .fire, .reschedule(.inSteps(of: 5)), .advance(5_000), .reschedule(.every(.seconds(1))), .advance(2_000),
-            .reschedule(.onDemand), .advance(100_000), .reschedule(.inSteps(of: 5)), .advance(5_000),
-            .reschedule(.once(after: .seconds(1))), .advance(1_000), .fire, .advance(0),
-        ]
-        let ticks = "0@5000, 0@6000, 1@7000, 0@112000, 0@113000, extra 1@113000"
-        try expectTicks(of: ("any kind", .inSteps(of: 10), moves, ticks))
-    }
-
-    @Test func extraTicksMoveNoDeadlineAndFollowTheLastOne() throws {
-        let asked = Count()
-        let schedule = PreciseTimer.Schedule.computed { asked.add(1) == 1 ? $0.advanced(by: .seconds(9)) : nil }
-        let timer = try scene.handle(schedule) { timer, count in if count == 2 { timer.fire() } }
-        scene.advance(4_000)
-        timer.fire()
-        scene.advance(5_000)
-        #expect(scene.ticks == "extra 0@4000, 0@9000, extra 1@9000" && timer.state == .ended(.completed))
-    }
-}
-
-extension PreciseTimer.Schedule {
-    static func inSteps(of seconds: Int) -> Self { .computed { $0.advanced(by: .seconds(seconds)) } }
 }
