@@ -75,7 +75,7 @@ struct AfterStepTests {
     @Test func aStepBackHidesNoLateness() throws {
         let virtual = VirtualTime(clock: .wall)
         virtual.service.collectsStatistics = true
-        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
+        try PreciseTimer.schedule(Self.every, on: virtual.service, target: log) { $0.note($1) }
         virtual.inject(.stepClock(by: .zero - Self.hour), after: .milliseconds(1_000) + Self.hour)
         virtual.jump(by: Self.hour * 1.5)
         #expect(virtual.service.statistics?.afterStep == 1)
