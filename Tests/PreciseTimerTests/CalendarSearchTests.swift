@@ -8,7 +8,7 @@ import Testing
 @Suite(.works("a search keeps a processor busy")) struct CalendarSearchTests {
     /// All pairs and triples of components, and each alone. An ordinal has its weekday.
     private static let combinations: [[Calendar.Component]] = {
-        let all = CalendarOracle.allComponents
+        let all = CalendarOracle.components + [.second]
         let indices = all.indices
         let single = indices.map { [$0] }
         let pairs = indices.flatMap { first in indices[(first + 1)...].map { [first, $0] } }
@@ -22,13 +22,15 @@ import Testing
             }
     }()
 
-    /// Clocks jump by an hour, by half an hour, and in Havana and Nuuk from midnight or to it.
+    /// Clocks jump by an hour, by half an hour, and in Havana and Nuuk from midnight or to it. In St John's they went
+    /// back from 00:01 to the day before, and Samoa left out a day.
     @Test(arguments: [
-        "Europe/Berlin", "Australia/Lord_Howe", "America/Havana", "America/Nuuk",
+        ("Europe/Berlin", 2026), ("Australia/Lord_Howe", 2026), ("America/Havana", 2026), ("America/Nuuk", 2026),
+        ("America/St_Johns", 2010), ("Pacific/Apia", 2011),
     ])
-    func deadlinesAreTheInstantsAtWhichTheClocksShowTheComponents(identifier: String) throws {
+    func deadlinesAreTheInstantsAtWhichTheClocksShowTheComponents(identifier: String, year: Int) throws {
         let zone = try #require(TimeZone(identifier: identifier))
-        let oracle = CalendarOracle(zone)
+        let oracle = try CalendarOracle(zone, of: year)
         var random = SeededGenerator(seed: 1)
         for combination in Self.combinations {
             let values = oracle.values(of: combination, using: &random)
@@ -110,16 +112,15 @@ extension DateComponents {
     }
 }
 
-/// What the clocks of a zone show in each minute of the year 2026, and when a schedule of the calendar is due by that.
+/// What the clocks of a zone show in each minute of a year, and when a schedule of the calendar is due by that.
 /// It reads the clocks minute by minute, and computes nothing from one date to another.
-struct CalendarOracle {
+private struct CalendarOracle {
     typealias Values = [Calendar.Component: Int]
 
     static let components: [Calendar.Component] = [
         .year, .yearForWeekOfYear, .quarter, .month, .weekOfYear, .weekOfMonth, .dayOfYear, .day, .weekday,
         .weekdayOrdinal, .hour, .minute,
     ]
-    static let allComponents = components + [.second]
 
     /// A minute of the clocks: one that passes, or one that the clocks jump over at this instant.
     private struct Minute {
@@ -137,21 +138,23 @@ struct CalendarOracle {
         var minutes: [Minute] = []
     }
 
-    let start = 1_767_225_600
-    let end = 1_798_761_600
+    let start: Int
+    let end: Int
     /// The instants at which the clocks jump.
     private(set) var jumps: [Int] = []
     private var hours: [Hour] = []
     private var hoursOfJumps: [Hour] = []
 
-    init(_ zone: TimeZone) {
+    init(_ zone: TimeZone, of year: Int) throws {
+        (start, end) = (try second("\(year)-01-01T00:00:00Z"), try second("\(year + 1)-01-01T00:00:00Z"))
         var (there, utc) = (Calendar(identifier: .gregorian), Calendar(identifier: .gregorian))
         (there.timeZone, utc.timeZone) = (zone, .gmt)
         var next = start + zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(start)))
         for instant in stride(from: start, to: end, by: 60) {
             let date = Date(timeIntervalSince1970: Double(instant))
             let now = instant + zone.secondsFromGMT(for: date)
-            for skipped in stride(from: next, to: now, by: 60) {
+            // A day that is left out whole has no deadline.
+            for skipped in stride(from: next, to: now, by: 60) where now < next + 86_400 {
                 add(instant, utc, Date(timeIntervalSince1970: Double(skipped)), isSkipped: true)
             }
             if next != now, jumps.last.map({ $0 + 86_400 < instant }) ?? true { jumps.append(instant) }

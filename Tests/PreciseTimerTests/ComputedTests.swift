@@ -1,11 +1,12 @@
+import Dispatch
 import PreciseTimer
+import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerAlarms
 import TimerKernel
 
 /// Deadlines that a function computes: what it answers, what happens while it is asked, and the watch of the clock.
-/// (``ComputedOrderTests`` have the orders on virtual time.)
 struct ComputedTests {
     private typealias Schedule = PreciseTimer.Schedule
     typealias Policy = PreciseTimer.MissedTickPolicy
@@ -43,59 +44,23 @@ struct ComputedTests {
         ("never", { .never(on: $0.clock) }), ("another clock", { TimerInstant(nanoseconds: $0.nanoseconds + 1_000) }),
     ]
 
+    /// An extra tick moves no deadline, and follows the last one.
     @Test(arguments: noAnswers.indices) func anAnswerThatIsNoLaterInstantOfTheClockIsNone(number: Int) throws {
         let (name, answer) = Self.noAnswers[number]
-        let error = #expect(throws: TimerError.self) {
-            let schedule = Schedule.computed("at dawn", on: .wall, hint: "wait") { answer($0) }
-            _ = try PreciseTimer.schedule(schedule, on: service) { _, _ in }
-        }
+        let error = refusal { try PreciseTimer.schedule(.computed { answer($0) }, on: service) { _, _ in } }
         #expect(error?.code == .invalidSchedule)
-        #expect(error?.attempted == "scheduling at dawn, which has no deadline from now on (wait)")
-        let schedule = Schedule.computed { [asked] in asked.add(1) == 1 ? $0.advanced(by: .seconds(1)) : answer($0) }
-        let timer = try PreciseTimer.schedule(schedule, on: service, target: log) { $0.note($1) }
-        for _ in 0..<3 { alarm.pass(1) }
-        #expect(ticks == [[1, 0, 0]] && timer.state == .ended(.completed), "\(name)")
-    }
-
-    /// A deadline each second. The clock stalls, or somebody sets it forward.
-    @Test(
-        arguments: [
-            (Policy.skip, [3, 1], [[1, 0, 2], [4, 3, 0]]), (.delay, [3, 1], [[1, 0, 2], [4, 3, 0]]),
-            (.catchUp(limit: 3), [6, 2], [[1, 0, 0], [2, 1, 0], [3, 2, 3], [7, 6, 0], [8, 7, 0]]),
-            (.skip, [20_000], [[1, 0, 10_000]]),
-        ],
-        [false, true]
-    )
-    func upToTenThousandPassedDeadlinesAreCounted(
-        row: (policy: Policy, lengths: [Int], ticks: [[Int]]),
-        isStep: Bool
-    ) throws {
-        let timer = try schedule(row.policy) { _ in 1 }
-        for length in row.lengths {
-            alarm.move(by: .seconds(length))
-            if isStep { alarm.look() }
-            alarm.fire()
+        let schedule = Schedule.computed { [asked] in asked.add(1) == 1 ? $0.advanced(by: .seconds(9)) : answer($0) }
+        let timer = try PreciseTimer.schedule(schedule, on: service) { [log] timer, tick in
+            log.note(tick)
+            if log.count == 2 { timer.fire() }
         }
-        #expect(ticks == row.ticks)
-        #expect(timer.nextDeadline == later(1) && timer.period == nil)
+        alarm.pass(4)
+        timer.fire()
+        for seconds in [0, 5, 0, 1] { alarm.pass(seconds) }
+        #expect(ticks == [[4, 0, 0], [9, 0, 0], [9, 1, 0]] && timer.state == .ended(.completed), "\(name)")
     }
 
     // MARK: Orders
-
-    @Test func onlyATimerThatBeganWithARuleGetsAnother() throws {
-        let timers = [
-            try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: log) { $0.note($1) },
-            try schedule { _ in 1 },
-        ]
-        let error = #expect(throws: TimerError.self) { try timers[0].reschedule(rule { _ in 9 }) }
-        #expect(error?.attempted.contains("schedule a new one") == true)
-        #expect(throws: TimerError.self) { try timers[1].reschedule(.computed { _ in nil }) }
-        #expect(timers.map(\.nextDeadline) == [later(1), later(1)], "they are as they were")
-        try timers[1].reschedule(.once(after: .seconds(1)))
-        alarm.pass(1)
-        #expect(timers[1].state == .ended(.completed))
-        #expect(throws: TimerError.self) { try timers[1].reschedule(rule { _ in 9 }) }
-    }
 
     @Test(arguments: [PreciseTimer.Schedule.every(.seconds(1)), .inSteps(of: 1)])
     func anExtraTickAndANewScheduleMayComeWhileTheNextDeadlineIsComputed(new: PreciseTimer.Schedule) throws {
@@ -114,13 +79,13 @@ struct ComputedTests {
         let alarm = ManualAlarm()
         let (service, start) = (try TimerService(alarm: alarm), alarm.now)
         let timer = try PreciseTimer.schedule(rule { _ in 1 }, on: service, target: log) { $0.note($1) }
-        alarm.move(by: .seconds(1))
+        alarm.move(by: .seconds(3))
         // The first reading decides the tick, and the second one comes just before the rule is asked.
         alarm.happen(before: 2) { try? timer.reschedule(.inSteps(of: 10)) }
         alarm.fire()
         alarm.move(by: .seconds(10))
         alarm.fire()
-        #expect(log.ticks.map { start.duration(to: $0.deadline) } == [.seconds(1), .seconds(11)])
+        #expect(log.ticks.map { start.duration(to: $0.deadline) } == [.seconds(1), .seconds(13)])
         #expect(log.ticks.map(\.index) == [0, 0])
     }
 
@@ -161,12 +126,10 @@ struct ComputedTests {
             #expect(alarm.watchCount == count, "one that has ended, or was ended, is replaced")
             alarm.endWatches()
         }
-    }
-
-    @Test func aTimerThatCannotBeAddedIsNotWatched() throws {
         service.shutdown()
+        let before = alarm.watchCount - alarm.stops.value
         #expect(throws: TimerError.self) { _ = try schedule { _ in 9 } }
-        #expect(alarm.stops.value == alarm.watchCount)
+        #expect(alarm.watchCount - alarm.stops.value == before, "a timer that cannot be added is not watched")
     }
 
     /// What happens while the rule is asked for the second time: by a tick after 9 s, or by a look. The rule's answers,
@@ -182,13 +145,6 @@ struct ComputedTests {
             (
                 "two looks, which find another deadline and then the former one", false, [9, 2, 5, 9], 9,
                 [[5, 0], [6, 1]], { alarm, _ in for _ in 0..<2 { alarm.look() } }
-            ),
-            (
-                "a look, and a rule that is refused", true, [9, 9, 2], 2, [[3, 1], [4, 2]],
-                { alarm, timer in
-                    alarm.look()
-                    try? timer?.reschedule(.computed { _ in nil })
-                }
             ),
             (
                 "another rule", false, [9, 2], 30, [[2, 0], [2, 1]],
@@ -246,27 +202,6 @@ struct ComputedTests {
         #expect([timer.nextDeadline, alarm.lastSetting.value] == [later(600), later(600)])
     }
 
-    /// A deadline every 100 s. One or four of them have passed when the clock is set back.
-    @Test(arguments: [
-        (100, Duration.seconds(60), 200), (100, .seconds(60) + .nanoseconds(1), 100), (100, .seconds(3_600), -3_400),
-        (450, .seconds(60), 500),
-    ])
-    func aSmallStepBackRepeatsNoDeadlineAndALongerOneDoes(passed: Int, step: Duration, next: Int) throws {
-        let length = UInt64(100_000_000_000)
-        let schedule = Schedule.computed {
-            TimerInstant(nanoseconds: ($0.nanoseconds / length + 1) * length, clock: .wall)
-        }
-        let timer = try PreciseTimer.schedule(schedule, on: service, target: log) { $0.note($1) }
-        alarm.pass(passed)
-        alarm.move(by: .zero - step)
-        alarm.look()
-        let due = WallAlarm.start.advanced(by: .seconds(next))
-        #expect(timer.nextDeadline == due)
-        alarm.move(by: alarm.now.duration(to: due))
-        alarm.fire()
-        #expect(log.count == 2)
-    }
-
     /// The clock is set back by an hour while the first of three late ticks is delivered.
     @Test(arguments: [false, true]) func aStepBackInADeliveryIsNotLostAndEndsTheBurst(isInRule: Bool) throws {
         let (early, alarm) = (Count(), alarm)
@@ -285,6 +220,251 @@ struct ComputedTests {
         alarm.pass(10)
         #expect(log.count == 2 && early.value == 0)
     }
+}
+
+/// Timers with computed deadlines end: with a last tick, also if the clock is set back meanwhile, by their rule, and
+/// with their target.
+@Suite(.waits("queues and tasks have threads of their own"), .timeLimit(.minutes(60))) struct ComputedEndingTests {
+    typealias Schedule = PreciseTimer.Schedule
+
+    private let virtual = VirtualTime(clock: .wall)
+    private let log = Log()
+    private let reasons = Notes<PreciseTimer.EndReason>()
+    /// An actor is the target of its timers.
+    private let places = Notes<Place>()
+
+    private func schedule(_ schedule: Schedule, deliver: PreciseTimer.Delivery) throws -> PreciseTimer {
+        let service = virtual.service
+        return try PreciseTimer.schedule(schedule, on: service, deliver: deliver, target: log, onEnd: reasons.append) {
+            $0.note($1)
+        }
+    }
+
+    /// Where a handler runs; nil is a task without an actor.
+    private static let kinds: [DeliveryKind?] = [.inline, .serialQueue, .mainActor, .actor, nil]
+
+    private func schedule(
+        at kind: DeliveryKind?,
+        target: some AnyObject & Sendable,
+        _ rule: @escaping @Sendable (TimerInstant) -> TimerInstant?
+    ) throws -> PreciseTimer {
+        let (schedule, service, log) = (Schedule.computed("computed", rule), virtual.service, log)
+        if let place = kind.map(Place.init) {
+            places.append(place)
+            return try place.schedule(schedule, on: service, target: target, onEnd: reasons.append) { log.note($0) }
+        }
+        return try PreciseTimer.schedule(schedule, on: service, target: target, onEnd: reasons.append) { _, tick in
+            await Task.yield()
+            log.note(tick)
+        }
+    }
+
+    // MARK: With a last tick
+
+    /// Begins to finish a timer: the call runs up to its wait.
+    private func finish(_ timer: PreciseTimer) -> Task<Bool, any Error> {
+        Task.immediate { try await timer.finish() }
+    }
+
+    /// Sets the clock back by an hour.
+    private func setBack() {
+        virtual.inject(.stepClock(by: .seconds(-3_600)))
+        virtual.advanceWithoutSettling(by: .zero)
+    }
+
+    /// Lets hours pass, and expects the timer to end with a last tick.
+    private func expectEnd(of finishing: Task<Bool, any Error>) async throws {
+        await virtual.advance(by: .seconds(4 * 3_600))
+        try #require(reasons.all == [.completed])
+        #expect(try await finishing.value)
+    }
+
+    private static let ten = Duration.seconds(10)
+
+    /// The last tick that `finish()` decides on: an extra one, or that of deadlines that have passed. It waits for its
+    /// round, or is on its way to a queue.
+    @Test(
+        arguments: [
+            (.inSteps(of: 10), true), (.every(ten), true), (.onDemand, true), (.once(after: ten), true),
+            (.inSteps(of: 10), false), (.every(ten), false),
+        ] as [(Schedule, Bool)],
+        [false, true]
+    )
+    func aStepBackChangesNoLastTick(row: (schedule: Schedule, isExtra: Bool), isOnItsWay: Bool) async throws {
+        let (queue, start) = (SuspendedQueue(), virtual.now)
+        let timer = try schedule(row.schedule, deliver: isOnItsWay ? .queue(queue.queue) : .inline)
+        if !row.isExtra {
+            if !isOnItsWay { virtual.inject(.wakeLate(by: .seconds(60))) }
+            virtual.advanceWithoutSettling(by: .seconds(25))
+        }
+        let finishing = finish(timer)
+        if row.isExtra, isOnItsWay { virtual.advanceWithoutSettling(by: .zero) }
+        setBack()
+        queue.letRun()
+        try await expectEnd(of: finishing)
+        let facts = log.ticks.map { [start.duration(to: $0.deadline), start.duration(to: $0.latestDeadline)] }
+        #expect(facts == [row.isExtra ? [.zero, .zero] : [Self.ten, Self.ten * 2]])
+        #expect(log.ticks.map(\.isExtra) == [row.isExtra])
+    }
+
+    /// The watch of the clock asks the rule. Meanwhile the deadline passes, and the timer is finished.
+    @Test func aFinishWhileADeadlineIsComputedAnewKeepsItsTick() async throws {
+        let (timer, finishing, asked) = (Box<PreciseTimer>(), Box<Task<Bool, any Error>>(), Count())
+        let (queue, virtual, deadline) = (SuspendedQueue(), virtual, virtual.now.advanced(by: .seconds(10)))
+        let rule = Schedule.computed { instant in
+            if asked.add(1) == 1 { return deadline }
+            if asked.value == 2 {
+                virtual.jump(by: .seconds(3_620))
+                finishing.value = timer.value.map(finish)
+            }
+            return instant.advanced(by: .seconds(7_200))
+        }
+        timer.value = try schedule(rule, deliver: .queue(queue.queue))
+        setBack()
+        queue.letRun()
+        try await expectEnd(of: try #require(finishing.value))
+        #expect(log.ticks.map(\.deadline) == [deadline])
+        timer.value = nil
+    }
+
+    // MARK: By the rule, which is inside the handler
+
+    private static let endings:
+        [(reason: PreciseTimer.EndReason, end: @Sendable (PreciseTimer, TimerService) -> Void)] = [
+            (.cancelled, { timer, _ in timer.cancel() }), (.cancelled, { timer, _ in timer.cancelAndWait() }),
+            (.serviceShutDown, { _, service in service.shutdown() }),
+        ]
+
+    @Test(arguments: kinds, endings.indices)
+    func aRuleThatEndsItsTimerNeitherWaitsNorStartsTheHandler(kind: DeliveryKind?, number: Int) async throws {
+        let (timer, asked, cancelled, service) = (Box<PreciseTimer>(), Count(), Notes<Bool>(), virtual.service)
+        let ending = Self.endings[number]
+        timer.value = try schedule(at: kind, target: log) { instant in
+            if asked.add(1) == 2, let timer = timer.value {
+                ending.end(timer, service)
+                cancelled.append(Task.isCancelled)
+            }
+            return instant.advanced(by: .seconds(1))
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        try #require(await soon { !reasons.all.isEmpty })
+        await virtual.advance(by: .seconds(1))
+        #expect(reasons.all == [ending.reason] && log.count == 0)
+        #expect(cancelled.all == [false], "the task of the rule goes on")
+        timer.value = nil
+    }
+
+    // MARK: With the target
+
+    @Test(arguments: [DeliveryKind.inline, .serialQueue, .mainActor, nil])
+    func theRuleOfAReleasedTargetIsNotAsked(kind: DeliveryKind?) async throws {
+        let asked = Count()
+        var target: Thing? = Thing()
+        _ = try schedule(at: kind, target: try #require(target)) { instant in
+            asked.add(1)
+            return instant.advanced(by: .milliseconds(500))
+        }
+        target = nil
+        virtual.advanceWithoutSettling(by: .milliseconds(500))
+        try #require(await soon { !reasons.all.isEmpty })
+        #expect(reasons.all == [.targetReleased] && asked.value == 1)
+    }
+
+    @Test func theTargetIsThereWhileItsRuleIsAsked() throws {
+        let (target, asked, released, before) = (Box<Thing>(), Count(), Count(), Notes<Int>())
+        target.value = Thing { released.add(1) }
+        _ = try schedule(at: .inline, target: try #require(target.value)) { instant in
+            if asked.add(1) == 2 {
+                target.value = nil
+                before.append(released.value)
+            }
+            return instant.advanced(by: .milliseconds(500))
+        }
+        virtual.advance(by: .milliseconds(500))
+        #expect(before.all == [0] && released.value == 1 && reasons.all == [.targetReleased])
+    }
+}
+
+/// The newest deadline that a tick stands for, of schedules that the model does not have.
+struct LatestDeadlineTests {
+    typealias Schedule = PreciseTimer.Schedule
+
+    private let scene = Scene()
+
+    private static let ten = Duration.milliseconds(10)
+
+    /// A tick that has missed deadlines moves them all by the jitter of the oldest.
+    @Test func withAJitterItHasTheDistanceOfTheMissedDeadlines() throws {
+        for _ in 0..<20 { try scene.timer(.every(Self.ten, jitter: Self.ten)) }
+        scene.jump(55)
+        for tick in scene.log.ticks {
+            #expect(tick.deadline.duration(to: tick.latestDeadline) == Self.ten * tick.missed)
+            #expect(tick.latestDeadline <= tick.delivered)
+        }
+        #expect(scene.log.ticks.count { $0.missed >= 3 } == 20)
+    }
+
+    @Test func withAJitterItIsNotAfterTheEndOfTheSchedule() throws {
+        let end = scene.at(35)
+        for _ in 0..<20 { try scene.timer(.every(Self.ten, jitter: Self.ten, for: .milliseconds(35))) }
+        scene.jump(55)
+        #expect(scene.log.count == 20 && scene.log.ticks.allSatisfy { $0.latestDeadline <= end })
+    }
+
+    @Test func aSlowQueueIsToldOfThoseThatPassedOnTheWay() throws {
+        let queue = SuspendedQueue()
+        try PreciseTimer.schedule(
+            .every(Self.ten),
+            on: scene.virtual.service,
+            deliver: .queue(queue.queue),
+            target: scene.log
+        ) { $0.note($1) }
+        scene.virtual.advanceWithoutSettling(by: .milliseconds(55))
+        queue.letRun()
+        queue.queue.sync {}
+        let tick = try #require(scene.log.ticks.first)
+        #expect([tick.deadline, tick.latestDeadline] == [scene.at(10), scene.at(50)])
+    }
+
+    /// So many are not counted, and the search for the last one halves the time. The clock of a machine may start in
+    /// 1970.
+    @Test(arguments: [1, 7], [10_001, 10_002, 1_000_003, 1 << 33])
+    func ofMoreThanTenThousandComputedDeadlinesItIsExact(step: Int, seconds: Int) throws {
+        let length = UInt64(step) * 1_000_000_000
+        try scene.timer(.computed { $0.advanced(by: .nanoseconds(length - $0.nanoseconds % length)) })
+        scene.virtual.jump(by: .seconds(seconds))
+        scene.virtual.advance(by: .zero)
+        let tick = try #require(scene.log.ticks.first)
+        let latest = scene.virtual.now.nanoseconds / length * length
+        #expect(tick.latestDeadline.nanoseconds == latest)
+        #expect(tick.missed == min(10_000, Int((latest - tick.deadline.nanoseconds) / length)))
+    }
+
+    /// The same if no deadline comes for a long time before now.
+    @Test(arguments: [1, 3, 7, 8].map { $0 << 20 }) func itIsExactIfTheDeadlinesThinOut(end: UInt64) throws {
+        let (second, scene) = (UInt64(1_000_000_000), scene)
+        let start = scene.virtual.now.nanoseconds
+        let schedule = Schedule.computed { instant in
+            let next = (instant.nanoseconds - start) / second + 1
+            return TimerInstant(nanoseconds: start + (next <= end ? next : 1 << 24) * second)
+        }
+        try scene.timer(schedule)
+        scene.virtual.jump(by: .seconds(8 << 20))
+        let tick = try #require(scene.log.ticks.first)
+        #expect(tick.latestDeadline == scene.at(Int(end) * 1_000) && tick.missed == 10_000)
+    }
+
+    @Test func aTickThatIsMadeIsDeliveredAfterItsLatestDeadline() {
+        let (first, latest) = (scene.at(10), scene.at(30))
+        let one = PreciseTimer.Tick(deadline: first)
+        let two = PreciseTimer.Tick(deadline: first, latestDeadline: latest)
+        #expect(one.latestDeadline == first && one.delivered == first && one != two)
+        #expect(two.delivered == latest && two.lateness == .milliseconds(20))
+    }
+}
+
+extension PreciseTimer.Schedule {
+    static func inSteps(of seconds: Int) -> Self { .computed { $0.advanced(by: .seconds(seconds)) } }
 }
 
 /// An alarm with a wall clock of its own, which a test moves, and whose watches it calls and ends.

@@ -71,34 +71,6 @@ struct DateTests {
         #expect(dates.filter { Date(TimerInstant($0)) != $0 } == [])
     }
 
-    /// A formatter cuts off what it does not show.
-    @Test(arguments: ["2026-11-28T12:00:00Z", "2001-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "2400-02-29T00:00:00Z"])
-    func aMillisecondShowsAsSuch(start: String) throws {
-        let start = TimerInstant(try Date(start, strategy: .iso8601))
-        let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-        let wrong = try (0..<1_000)
-            .filter { number in
-                let date = try #require(Date(start.advanced(by: .milliseconds(number))))
-                return !date.formatted(style).hasSuffix(".\(String(1_000 + number).dropFirst())Z")
-            }
-        #expect(wrong == [])
-    }
-
-    @Test(
-        arguments: [
-            .every(.milliseconds(10), alignedTo: .origin(on: .wall)), .rate(60, per: .seconds(1)),
-            .every(.microseconds(7), alignedTo: .origin(on: .wall)),
-        ] as [PreciseTimer.Schedule]
-    )
-    func pagesOfDeadlinesFollowEachOther(schedule: PreciseTimer.Schedule) throws {
-        var (last, dates) = (try Date("2026-11-28T12:00:00Z", strategy: .iso8601), [Date]())
-        for _ in 0..<300 {
-            dates += schedule.deadlines(after: last, count: 3)
-            last = try #require(dates.last)
-        }
-        #expect(dates == Set(dates).sorted())
-    }
-
     @Test func instantsOfOtherClocksHaveNoDate() {
         let instants = [TimerClock.suspending, .continuous].flatMap { [TimerInstant.origin(on: $0), .never(on: $0)] }
         #expect(instants.compactMap(Date.init) == [], "these clocks count from the start of the system")

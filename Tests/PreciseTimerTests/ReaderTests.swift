@@ -10,15 +10,11 @@ struct ReaderTests {
     private let ends = Notes<PreciseTimer.EndReason>()
 
     /// A timer whose target was released, and which the service has not found.
-    private func orphan(paused: Bool = false, onTick: @escaping @Sendable () -> Void = {}) throws -> PreciseTimer {
-        try PreciseTimer.schedule(
-            .every(.seconds(10)),
-            on: virtual.service,
-            label: "orphan",
-            paused: paused,
-            target: Log(),
-            onEnd: ends.append
-        ) { _, _ in onTick() }
+    private func orphan() throws -> PreciseTimer {
+        let (every, service) = (PreciseTimer.Schedule.every(.seconds(10)), virtual.service)
+        return try PreciseTimer.schedule(every, on: service, label: "orphan", target: Log(), onEnd: ends.append) {
+            $0.note($1)
+        }
     }
 
     @Test func noReaderEndsATimer() throws {
@@ -32,30 +28,13 @@ struct ReaderTests {
         #expect(virtual.pendingCount == 0 && ends.all == [.targetReleased] && timer.state == .ended(.targetReleased))
     }
 
-    @Test(arguments: [false, true]) func aTimerThatWasReadAsEndedTakesNoOrders(isPaused: Bool) async throws {
-        let timer = try orphan(paused: isPaused)
-        #expect(timer.hasEnded)
-        #expect(!timer.pause() && !timer.resume() && !timer.fire() && !timer.restart())
-        let every = PreciseTimer.Schedule.every(.seconds(1))
-        for reschedule in [{ try timer.reschedule(every) }, { try timer.reschedule(every, keeping: .phase) }] {
-            let error = refusal(reschedule)
-            #expect(error?.code == .timerEnded)
-            #expect(["has ended, target released (", ".onDemand"].allSatisfy { error?.attempted.contains($0) == true })
-        }
-        let (isFinishing, isEnding) = (try await timer.finish(), await timer.cancelAndWait())
-        #expect(!isFinishing && !isEnding && !timer.cancel() && timer.state == .ended(.targetReleased))
-        await virtual.advance(by: .seconds(1))
-        #expect(ends.all == [.targetReleased])
-    }
-
-    @Test func aCancelReleasesWhatTheHandlerCaptured() throws {
-        var captured: Log? = Log()
-        weak let seen = captured
-        let timer = try orphan { [captured] in withExtendedLifetime(captured) {} }
-        captured = nil
-        #expect(timer.hasEnded && seen != nil)
-        #expect(!timer.cancel())
-        #expect(seen == nil && virtual.pendingCount == 0 && ends.all == [.targetReleased])
+    @Test func aTimerThatWasReadAsEndedSaysSoAndEndsForThatReason() async throws {
+        let timers = [try orphan(), try orphan()]
+        #expect(timers.map(\.hasEnded) == [true, true])
+        let error = refusal { try timers[0].reschedule(.every(.seconds(1))) }
+        #expect(["has ended, target released (", ".onDemand"].allSatisfy { error?.attempted.contains($0) == true })
+        let (isFinishing, isEnding) = (try await timers[0].finish(), await timers[1].cancelAndWait())
+        #expect(!isFinishing && !isEnding && ends.all == [.targetReleased, .targetReleased])
     }
 
     /// The target's `deinit` runs inside the delivery, and reads the timer.
@@ -87,15 +66,6 @@ struct ReaderTests {
         let error = await #expect(throws: TimerError.self) { try await bag.finishAll(within: .milliseconds(20)) }
         #expect(error?.code == .lastTickPending)
         #expect(["stuck", "orphan"].filter { error?.attempted.contains($0) == true } == ["stuck"])
-    }
-
-    @Test func aShutdownEndsItForTheReasonThatWasReadAndACancelWhatNobodyHasRead() throws {
-        let (read, unread) = (try orphan(), try orphan())
-        #expect(read.state == .ended(.targetReleased))
-        #expect(unread.cancel())
-        #expect(unread.state == .ended(.cancelled) && ends.all == [.cancelled])
-        virtual.service.shutdown()
-        #expect(read.state == .ended(.targetReleased) && ends.all == [.cancelled, .targetReleased])
     }
 }
 

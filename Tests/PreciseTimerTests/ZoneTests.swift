@@ -34,12 +34,11 @@ struct ZoneTests {
     }
 
     @Test(arguments: [
-        "XYZ", "XYZ-25", "XY-1", "-1", "XYZ-", "XYZ-1:60", "XYZ-1:00:60", "XYZ-1:", "<XYZ-1", "<>-1", "XYZ-1 ",
-        "XYZ-1ABC,", "XYZ-1ABC,M3.5.0", "XYZ-1ABC,M3.5.0,M10.5.0,", "XYZ-1ABC,M3.5.0,M10.5.0/3x",
-        "XYZ-1ABC,M0.5.0,M10.5.0", "XYZ-1ABC,M13.5.0,M10.5.0", "XYZ-1ABC,M3.0.0,M10.5.0", "XYZ-1ABC,M3.6.0,M10.5.0",
-        "XYZ-1ABC,M3.5.7,M10.5.0", "XYZ-1ABC,M3.5,M10.5.0", "XYZ-1ABC,J0,J100", "XYZ-1ABC,J366,J100",
-        "XYZ-1ABC,366,100", "XYZ-1ABC,-1,100", "XYZ-1ABC,M3.5.0/168,M10.5.0", "XYZ-1ABC-25,M3.5.0,M10.5.0",
-        "XYZ-1AB,M3.5.0,M10.5.0", "XYZ-99999999999999999999", "XYZ\u{661}", "X\u{e9}Z-1", "XYZ--1",
+        "XYZ", "XYZ-25", "XY-1", "XYZ-1:60", "XYZ-1:00:60", "<XYZ-1", "<>-1", "XYZ-1 ", "XYZ-1ABC,",
+        "XYZ-1ABC,M3.5.0", "XYZ-1ABC,M3.5.0,M10.5.0,", "XYZ-1ABC,M0.5.0,M10.5.0", "XYZ-1ABC,M13.5.0,M10.5.0",
+        "XYZ-1ABC,M3.0.0,M10.5.0", "XYZ-1ABC,M3.6.0,M10.5.0", "XYZ-1ABC,M3.5.7,M10.5.0", "XYZ-1ABC,M3.5,M10.5.0",
+        "XYZ-1ABC,J0,J100", "XYZ-1ABC,J366,J100", "XYZ-1ABC,366,100", "XYZ-1ABC,M3.5.0/168,M10.5.0",
+        "XYZ-1ABC-25,M3.5.0,M10.5.0", "XYZ-1AB,M3.5.0,M10.5.0", "XYZ-99999999999999999999", "XYZ\u{661}", "X\u{e9}Z-1",
     ])
     func aTextThatIsNoRuleIsRefused(text: String) throws {
         #expect(throws: Zone.Problem.self) { try folder.lookup(text).find(nil) }
@@ -84,39 +83,35 @@ struct ZoneTests {
         #expect(damaged?.description.contains(words) == true)
     }
 
-    /// Any byte may be another one. Huge and negative counts are refused.
+    /// Any byte may be another one.
     @Test func aFileWithAWrongByteIsReadOrRefused() throws {
-        let parts = ZoneParts(leaps: [.init(at: 110, count: 1)])
-        let (whole, counts) = (parts.bytes, (20..<44).filter { $0 % 4 == 0 })
-        let last = counts.map { whole.count - parts.lastBlock + $0 }
-        var refused: Set<Int> = []
+        let whole = ZoneParts(leaps: [.init(at: 110, count: 1)]).bytes
         for index in whole.indices {
-            let bits = stride(from: index % 8, to: 8, by: Effort.of(8, thorough: 1))
-            for byte in [0x7f, 0xff] + bits.map({ whole[index] ^ 1 << $0 }) where byte != whole[index] {
+            for byte in [0x7f, 0xff, whole[index] ^ 1 << (index % 8)] where byte != whole[index] {
                 var bytes = whole
                 bytes[index] = byte
-                if let zone = try? find(bytes) {
-                    #expect(!(counts + last).contains(index) || byte < 0x7f, "\(index)")
-                    for instant in [-1 << 40, 0, 150, 1 << 40] { #expect(abs(zone.offset(at: instant)) < 4 * 86_400) }
-                } else {
-                    refused.insert(index)
-                }
+                guard let zone = try? find(bytes) else { continue }
+                for instant in [-1 << 40, 0, 150, 1 << 40] { #expect(abs(zone.offset(at: instant)) < 4 * 86_400) }
             }
         }
-        #expect(refused.count > whole.count / 4)
     }
 
-    /// In a process of its own, which is ended if it waits for the pipe's other end.
-    @Test(.waits("a process reads a pipe, and must not wait")) func whatIsNoFileIsRefusedAtOnce() async {
+    /// In a process of its own, which is ended if it waits for the pipe's other end. Root may read any file.
+    @Test(.waits("a process reads a pipe, and must not wait")) func whatIsNoFileOrMayNotBeReadIsRefusedAtOnce() async {
         await #expect(processExitsWith: .success) {
             alarm(60)
             let folder = try Folder()
-            try folder.write([], to: "inner/file")
+            for name in ["inner/file", "zone", "locked/zone"] { try folder.write(ZoneParts().bytes, to: name) }
             #expect(unsafe mkfifo(folder.path + "/pipe", 0o600) == 0)
-            for name in ["inner", "pipe", "/dev/null"] {
+            #expect(unsafe chmod(folder.path + "/zone", 0) == 0 && chmod(folder.path + "/locked", 0) == 0)
+            let (problem, refusal) = ("is not a zone file", "cannot be read: ")
+            var names = [("inner", problem), ("pipe", problem), ("/dev/null", problem)]
+            if seteuid(65_534) == 0 || geteuid() != 0 { names += [("zone", refusal), ("locked/zone", refusal)] }
+            for (name, words) in names {
                 let problem = #expect(throws: Zone.Problem.self) { try folder.lookup(name).find(nil) }
-                #expect(problem?.description.contains("\(name) is not a zone file") == true)
+                #expect(problem?.description.contains("\(name) \(words)") == true)
             }
+            _ = seteuid(getuid())
         }
     }
 
@@ -127,29 +122,25 @@ struct ZoneTests {
     /// The variable, and where the file of local time leads, if there is one; the offset, and the zone's description.
     /// Or no offset, and words of the problem. An asterisk is the folder.
     private static let machines: [(variable: String?, target: String?, offset: Int?, words: String)] = [
-        ("", nil, 0, "UTC (TZ)"), (":", nil, 0, "UTC (TZ)"), ("UTC0", nil, 0, "UTC0 (TZ)"),
-        (":UTC0", nil, 0, "UTC0 (TZ)"), ("UTC", nil, 0, "UTC (no file)"), ("GMT", nil, 0, "GMT (no file)"),
-        ("Some/Zone", nil, 7_200, "Some/Zone (system, tzdata 2030x)"),
+        (":", nil, 0, "UTC (TZ)"), (":UTC0", nil, 0, "UTC0 (TZ)"), ("UTC", nil, 0, "UTC (no file)"),
+        ("GMT", nil, 0, "GMT (no file)"), ("Some/Zone", nil, 7_200, "Some/Zone (system, tzdata 2030x)"),
         ("*/zoneinfo/Some/Zone", nil, 7_200, "*/zoneinfo/Some/Zone (system, tzdata 2030x)"),
-        ("Asia/Tokyo", nil, 32_400, "Asia/Tokyo \(foundation)"),
         (":Asia/Tokyo", nil, 32_400, "Asia/Tokyo \(foundation)"),
         // The file of local time is a link, or absent.
         (nil, nil, 0, "UTC (no */localtime)"), (nil, "zoneinfo/Some/Zone", 7_200, "*/localtime (system)"),
         (nil, "*/zoneinfo/Some/Zone", 7_200, "Some/Zone (system, tzdata 2030x)"),
         (nil, "./zoneinfo/Some/Zone", 7_200, "Some/Zone (system, tzdata 2030x)"),
         (nil, "/no/where/zoneinfo/Asia/Tokyo", 32_400, "Asia/Tokyo \(foundation)"),
-        (nil, "/no/where/zoneinfo/UTC", 0, "UTC (no file)"), (nil, "/no/where/zoneinfo/GMT", 0, "GMT (no file)"),
+        (nil, "/no/where/zoneinfo/UTC", 0, "UTC (no file)"),
         (nil, "/no/where", nil, "is a link to /no/where, but there is no such file"),
         (nil, "/no/where/zoneinfo/No/Where", nil, "but there is no such file"),
         (nil, "localtime", nil, "cannot be read"),
         // There is no such zone.
         ("No/Where", nil, nil, "there is no such file in */zoneinfo, and it is not a valid rule"),
-        (":No/Where", nil, nil, "there is no such file"), ("/no/where", nil, nil, "there is no such file"),
-        ("Some/Zone/", nil, nil, "there is no such file"), ("Some/Zone/Place", nil, nil, "there is no such file"),
+        ("Some/Zone/", nil, nil, "there is no such file"), ("/no/where", nil, nil, "there is no such file"),
         (String(repeating: "x", count: 5_000), nil, nil, "there is no such file"),
         // Foundation takes these for places.
-        ("BST", nil, nil, "there is no such file"), ("IST", nil, nil, "there is no such file"),
-        ("PST", nil, nil, "there is no such file"), ("GMT+0530", nil, nil, "there is no such file"),
+        ("BST", nil, nil, "there is no such file"), ("GMT+0530", nil, nil, "there is no such file"),
     ]
 
     @Test(arguments: machines.indices) func theVariableCountsOrElseTheFileOfLocalTime(number: Int) throws {
@@ -169,15 +160,6 @@ struct ZoneTests {
         } else {
             let problem = try #require(throws: Zone.Problem.self) { try lookup.find(nil) }
             #expect(problem.description.contains(words.replacing("*", with: place)))
-        }
-    }
-
-    @Test func aZoneWithoutAFileIsFoundations() throws {
-        for zone in [TimeZone(identifier: "Asia/Tokyo"), TimeZone(secondsFromGMT: 19_800)] {
-            let zone = try #require(zone)
-            let found = try folder.lookup("").find(zone)
-            #expect(found.offset(at: 0) == zone.secondsFromGMT())
-            #expect(found.description == "\(zone.identifier) \(Self.foundation)")
         }
     }
 
@@ -245,12 +227,14 @@ struct ZoneReaderTests {
     }
 
     @Test(.waits("ten seconds pass"), .timeLimit(.minutes(60)))
-    func aFileIsLookedAtAgainAfterTenSeconds() async throws {
+    func aFileThatIsWrittenOverIsReadAgainAfterTenSeconds() async throws {
         try write("AAA-1")
         let (lookup, start) = (folder.lookup(), ContinuousClock.now)
         let reader = ZoneReader(nil) { lookup }
         #expect(reader.recent()?.offset(at: later) == 3_600)
-        try write("AAA-02")
+        // As an editor may write it.
+        let file = try #require(FileHandle(forWritingAtPath: folder.path + "/localtime"))
+        try file.write(contentsOf: ZoneParts(footer: "AAA-02").bytes)
         #expect(await soon { reader.recent()?.offset(at: later) == 7_200 })
         #expect(start.duration(to: .now) >= .seconds(10))
     }
@@ -292,34 +276,34 @@ struct ZoneReaderTests {
         #expect(offsets == [3_600, 3_600, 3_600, 3_600, 19_800, 19_800])
     }
 
-    /// An editor may keep the file.
-    @Test func aFileThatIsWrittenOverIsReadAgain() throws {
-        try write("AAA-1")
-        let lookup = folder.lookup()
-        let reader = ZoneReader(nil, every: .zero) { lookup }
-        #expect(reader.recent()?.offset(at: later) == 3_600)
-        let file = try #require(FileHandle(forWritingAtPath: folder.path + "/localtime"))
-        try file.write(contentsOf: ZoneParts(footer: "AAA-02").bytes)
-        #expect(reader.recent()?.offset(at: later) == 7_200)
-    }
-
-    /// It is another question, also if neither answer comes from a file. A named zone does not depend on it.
+    /// It is another question, also if neither answer comes from a file.
     @Test func anotherZoneInTheVariableIsNoticed() throws {
         try write("AAA-4", to: "zone")
         let (variable, folder) = (Box<String>(), folder)
-        let (present, named) = (
-            ZoneReader(nil, every: .zero) { folder.lookup(variable.value) },
-            ZoneReader(TimeZone(identifier: "Asia/Tokyo"), every: .zero) { folder.lookup(variable.value) }
-        )
+        let reader = ZoneReader(nil, every: .zero) { folder.lookup(variable.value) }
         var (recent, read): ([Int?], [Int?]) = ([], [])
         for text in ["AAA-1", nil, "zone", "Asia/Tokyo", "no rule", nil, ":AAA-1"] {
             variable.value = text
-            recent.append(present.recent()?.offset(at: later))
-            read.append((try? present.read())?.offset(at: later))
-            #expect(named.recent()?.offset(at: later) == 32_400)
+            recent.append(reader.recent()?.offset(at: later))
+            read.append((try? reader.read())?.offset(at: later))
         }
         #expect(recent == [3_600, 0, 14_400, 32_400, 32_400, 0, 3_600])
         #expect(read == [3_600, 0, 14_400, 32_400, nil, 0, 3_600])
+    }
+
+    @Test(.works("a thread reads while another writes"), .timeLimit(.minutes(60)))
+    func aFileThatIsReplacedWhileItIsReadIsReadAgain() async throws {
+        let (folder, later, rounds) = (folder, later, Effort.of(300, thorough: 5_000))
+        let (reader, stale, isOver) = (ZoneReader(nil, every: .zero) { folder.lookup() }, Count(), Gate())
+        try await onThreads(2) { thread in
+            while thread == 1, !isOver.isPassable { _ = reader.recent() }
+            for hours in 1...rounds where thread == 0 {
+                try? folder.write(ZoneParts(footer: "AAA-\(hours % 24)").bytes, to: "localtime")
+                if reader.recent()?.offset(at: later) != hours % 24 * 3_600 { stale.add(1) }
+            }
+            isOver.open()
+        }
+        #expect(stale.value == 0)
     }
 
     @Test func aReaderThatNeverReadAGoodFileHasNone() throws {
@@ -355,9 +339,6 @@ struct ZoneParts: Sendable {
         let first = ZoneParts(magic: magic, version: version, changes: [], offsets: [1])
         return first.block(4) + block(8) + Array("\n\(footer)\n".utf8)
     }
-
-    /// The size of the second block and the footer.
-    var lastBlock: Int { block(8).count + footer.utf8.count + 2 }
 
     private func block(_ size: Int) -> [UInt8] {
         let names = Array("AAA\0".utf8)
