@@ -129,7 +129,7 @@ import Testing
     @Test func statisticsReadAsOneLine() throws {
         let statistics = { try #require(virtual.service.statistics) }
         virtual.service.collectsStatistics = true
-        #expect(["\(try statistics())", "\(try statistics().lateness)"] == ["0 ticks, 0 missed", "empty"])
+        let none = try statistics()
         try schedule(.every(.microseconds(10))) { [virtual] in virtual.advance(by: .microseconds(1)) }
         virtual.jump(by: .microseconds(35))
         let one = try statistics()
@@ -138,10 +138,9 @@ import Testing
         let rest = ", 2 missed; 99 % at most 25 µs late; handlers 99 % at most 1 µs; longest stall 25 µs"
         expectTexts(
             [
-                one: "1 tick" + rest, three: "3 ticks" + rest,
+                none: "0 ticks, 0 missed", none.lateness: "empty", one: "1 tick" + rest, three: "3 ticks" + rest,
                 three.lateness: "3, 50 % at most 0 s, 99 % at most 25 µs, the longest 25 µs",
                 try #require(three.longestStall): "25 µs since 1000010000 ns (suspending)",
-                three.lateness.buckets.map(\.count): "[2, 1]",
             ] as Texts
         )
     }
@@ -149,23 +148,12 @@ import Testing
     @Test func aHolderReadsAsItsTimers() throws {
         let save = try Debouncer(.seconds(1), on: virtual.service, label: "save", line: 1, target: log) { _ in }
         let (bag, timeouts) = (TimerBag(), IdleTimeouts<Int>(on: virtual.service, target: log) { _, _ in })
-        var texts = ["\(bag)"]
-        for key in 1...2 {
-            try schedule(.onDemand).store(in: bag)
-            timeouts.refresh(key, after: .seconds(1))
-            texts += ["\(bag)", "\(timeouts)"]
-        }
-        #expect(
-            texts == [
-                "bag of 0 timers", "bag of 1 timer", "time-outs of 1 key", "bag of 2 timers", "time-outs of 2 keys",
-            ]
-        )
-        let name = "debouncer of timer \"save\" (\(#fileID):1): "
-        #expect("\(save)" == name + "scheduled")
-        virtual.service.shutdown()
+        try schedule(.onDemand).store(in: bag)
+        for key in 1...2 { timeouts.refresh(key, after: .seconds(1)) }
         expectTexts(
             [
-                save: name + "ended: service shut down", WeakProxy(log): "proxy of Log",
+                TimerBag(): "bag of 0 timers", bag: "bag of 1 timer", timeouts: "time-outs of 2 keys",
+                save: "debouncer of timer \"save\" (\(#fileID):1): scheduled", WeakProxy(log): "proxy of Log",
                 WeakProxy(Thing()): "proxy of a released Thing",
             ] as Texts
         )

@@ -1,8 +1,8 @@
-import Dispatch
 import PreciseTimer
 import PreciseTimerTestKit
 import TestSupport
 import Testing
+import TimerKernel
 
 /// Every timer ends once, for one reason, and `onEnd` is called once: every form on virtual time.
 @Suite(.waits("handlers run on threads of their own"), .timeLimit(.minutes(60))) struct OnEndTests {
@@ -54,17 +54,6 @@ import Testing
     func everyFormEndsOnceAndReleasesItsCapturesAround(form: HandlerForm, life: Life) async throws {
         try await life.expectEvents(of: form)
     }
-
-    @Test func aRefusedScheduleNeverCallsOnEnd() throws {
-        let (refusing, ends) = (try TimerService(alarm: RefusingAlarm(settings: 0, starts: true)), Count())
-        let onEnd: @Sendable (PreciseTimer.EndReason) -> Void = { _ in ends.add(1) }
-        for (service, period) in [(refusing, Duration.seconds(1)), (VirtualTime().service, .zero)] {
-            #expect(throws: TimerError.self) {
-                try PreciseTimer.schedule(.every(period), on: service, target: ends, onEnd: onEnd) { _, _ in }
-            }
-        }
-        #expect(ends.value == 0)
-    }
 }
 
 /// Promise 9, on every backend and on virtual time: one ending, for one reason, reported once.
@@ -98,26 +87,89 @@ import Testing
     }
 }
 
-/// Ended timers leave nothing behind, even with a tick on its way.
-@Suite(.waits("a queue is released by another thread"), .timeLimit(.minutes(60))) struct LeftoverTests {
-    // The record of a timer holds its queue.
-    @Test func timersCancelledOnTheWayToAQueueAreForgottenWithTheirHandle() async throws {
-        weak var queue: DispatchQueue?
-        let virtual = VirtualTime()
-        do {
-            let (serial, gate) = (DispatchQueue(label: "test.leftover"), Gate())
-            queue = serial
-            serial.async { gate.pass() }
-            let timer = try PreciseTimer.schedule(
-                .once(after: .seconds(1)),
-                on: virtual.service,
-                deliver: .queue(serial),
-                target: gate
-            ) { _, _ in }
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            timer.cancel()
-            gate.open()
+/// Errors of handlers of every form.
+@Suite(.waits("handlers run on threads of their own"), .timeLimit(.minutes(60))) struct ThrowingHandlerTests {
+    /// What is heard if the timer goes on after its first tick, up to the `cancel()` at last.
+    private static func goesOn(
+        _ fault: Life.Fault,
+        _ onError: Life.OnError,
+        _ told: @escaping @Sendable (HandlerForm) -> String
+    ) -> Life {
+        Life(fault: fault, onError: onError) { form in
+            ["", "runs \(form.place), \(told(form))", "runs \(form.place)", "released, cancelled inline, over"]
         }
-        #expect(await soon { queue == nil })
+    }
+
+    /// What is heard if the timer ends with its first tick.
+    private static func ends(
+        _ fault: Life.Fault,
+        _ onError: Life.OnError = .isMissing,
+        _ deed: Life.Deed = .nothing,
+        _ moment: Life.Moment = .beforeTheTick,
+        _ events: @escaping @Sendable (HandlerForm) -> String
+    ) -> Life {
+        Life(deed: deed, moment: moment, fault: fault, onError: onError) { form in
+            let isStopped = moment == .besideTheHandler && form.isInTask
+            return ["", "runs \(form.place)\(isStopped ? ", is stopped" : ""), \(events(form)), over"]
+        }
+    }
+
+    private static let lives = [
+        ends(.bad) { "released, failed: Bad() \($0.place)" },
+        goesOn(.bad, .takes) { "told Bad() \($0.placeOfError)" },
+        ends(.bad, .fails) { "told Bad() \($0.placeOfError), released, failed: Worse() \($0.place)" },
+        ends(.bad, .cancelsAndWaits) { "told Bad() \($0.placeOfError), released, cancelled \($0.place)" },
+        // Nobody has cancelled the handler's task.
+        ends(.cancellation) { "released, failed: CancellationError() \($0.place)" },
+        goesOn(.cancellation, .takes) { "told CancellationError() \($0.placeOfError)" },
+        ends(.cancellation, .takes, .cancel, .inTheHandler) {
+            "told CancellationError() \($0.placeOfError), released, cancelled \($0.place)"
+        },
+        // The end of the timer has cancelled it.
+        ends(.cancellation, .takes, .cancel, .besideTheHandler) {
+            ($0.isInTask ? "" : "told CancellationError() \($0.placeOfError), ") + "released, cancelled \($0.place)"
+        },
+        ends(.bad, .fails, .shutDown, .besideTheHandler) {
+            "told Bad() \($0.placeOfError), released, service shut down \($0.place)"
+        },
+        ends(.bad, .isMissing, .cancel, .besideTheHandler) { "released, cancelled \($0.place)" },
+    ]
+
+    @Test(arguments: HandlerForm.allCases, lives)
+    func anErrorOfAnyFormGoesToOnErrorOrEndsTheTimer(form: HandlerForm, life: Life) async throws {
+        try await life.expectEvents(of: form)
+    }
+
+    /// A timer whose handler is called in place does not wait for it.
+    private static let livesWithMainActor = [
+        goesOn(.bad, .takesOnMain) { _ in "told Bad() main" },
+        ends(.bad, .failsOnMain) { form in
+            "told Bad() main, failed: Worse() \(form.isInTask ? form.place : "pool")"
+        },
+    ]
+
+    @Test(arguments: HandlerForm.allCases.filter { !$0.isOfActor }, livesWithMainActor)
+    func onErrorOfTheMainActorIsToldThere(form: HandlerForm, life: Life) async throws {
+        try await life.expectEvents(of: form)
+    }
+}
+
+/// A handler that throws is called in place on a service's own thread, too.
+@Suite(.waits("a real alarm's thread calls the handler"), .timeLimit(.minutes(60))) struct ThrowingOnThreadTests {
+    @Test(arguments: TimerService.Backend.available)
+    func aHandlerThatThrowsRunsOnTheServicesThread(backend: TimerService.Backend) throws {
+        let (service, threads, tasks) = (try TimerService(backend), Notes<UInt>(), Count())
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: threads) { threads, _ in
+            threads.append(ThreadID.current.number)
+        }
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: threads) { threads, _ in
+            tasks.add(unsafe withUnsafeCurrentTask { unsafe $0 == nil ? 0 : 1 })
+            threads.append(ThreadID.current.number)
+            throw CancellationError()
+        }
+        #expect(eventually { threads.all.count == 2 })
+        // A queue may change its thread.
+        #expect(Set(threads.all).count == 1 || backend == .dispatch)
+        #expect(tasks.value == 0)
     }
 }

@@ -4,7 +4,6 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerAlarms
-import TimerKernel
 
 /// Promises 1 to 5, on every backend and on virtual time: no tick early, no drift, no deadline lost, one handler at a
 /// time, and ticks in order.
@@ -98,15 +97,6 @@ struct MissedTickTests {
         scene.advance(300)
         #expect(scene.ticks == ticks)
     }
-
-    /// libuv #2901: of a handler that takes as long as its period, every second call comes a period late.
-    @Test func aHandlerThatTakesAWholePeriodMissesNothing() throws {
-        let scene = Scene()
-        let timer = try scene.handle(.every(.milliseconds(300))) { _, _ in scene.jump(300) }
-        scene.advance(1_000)
-        #expect(scene.ticks == "0@300, 1@600, 2@900")
-        timer.cancel()
-    }
 }
 
 /// A timer that is always late and catches up does not starve the other timers of its service.
@@ -129,15 +119,6 @@ struct CatchUpFairnessTests {
         #expect(latest.map { $0 <= .microseconds(130) } == true, "\(String(describing: latest))")
         #expect(scene.log.ticks.accounted == 5_000 && scene.log.count == 5_000, "below the limit no tick is merged")
         withExtendedLifetime(storm) {}
-    }
-
-    @Test func theLimitCountsTheTicksOfABurstOverAllItsLooks() throws {
-        scene.jump(999)
-        try scene.timer(.every(.milliseconds(1), at: scene.at(0)), missed: .catchUp(limit: 300))
-        scene.advance(0)
-        scene.jump(400)
-        let missed = Array(repeating: 0, count: 299)
-        #expect(scene.log.ticks.map(\.missed) == missed + [700] + missed + [100], "anew for the next burst")
     }
 }
 
@@ -173,34 +154,8 @@ struct TickTests {
     }
 }
 
-/// Backends rarely wake early: a deadline is rounded up on its way to the mechanism, so that a tick costs one firing.
-/// The hybrid backend fires early on purpose.
-@Suite(.waits("the kernel rounds the time of a firing"), .timeLimit(.minutes(60))) struct RoundingTests {
-    @Test(arguments: TimerService.Backend.available.filter { $0 != .hybrid })
-    func firingsRarelyComeBeforeTheirDeadline(backend: TimerService.Backend) throws {
-        let alarm = try backend.makeAlarm()
-        let (early, firings, deadline) = (Count(), Count(), Box<TimerInstant>())
-        try alarm.start(
-            onFire: {
-                guard let due = deadline.value else { return }
-                if alarm.now < due { early.add(1) }
-                firings.add(1)
-            },
-            onFailure: { _ in }
-        )
-        defer { alarm.stop() }
-        for round in 1...100 {
-            // An instant with a fraction of a microsecond.
-            let now = alarm.now.nanoseconds
-            let due = TimerInstant(nanoseconds: (now / 1000 + 500) * 1000 + 1 + UInt64(round % 999))
-            deadline.value = due
-            try alarm.set(due)
-            #expect(eventually { firings.value >= round })
-        }
-        #expect(early.value <= 10)
-    }
-
-    #if RunLoop
+#if RunLoop
+struct RoundingTests {
     @Test func aRunLoopsFireDateIsAFewMicrosecondsAfterItsDeadlineAndNeverBefore() {
         var generator = SeededGenerator(seed: 1)
         // Between 2026 and 2030, and up to an hour ahead.
@@ -213,5 +168,5 @@ struct TickTests {
             #expect((1_500...4_000).contains(late - Double((wall + delay) % 1_000_000_000)))
         }
     }
-    #endif
 }
+#endif

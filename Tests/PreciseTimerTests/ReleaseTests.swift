@@ -117,17 +117,6 @@ struct DeadTargetTests {
         #expect(left.all.first.map { (900..<1_000).contains($0) } == true, "\(left.all.first ?? -1) of 1,000 are left")
     }
 
-    @Test func aDeadTargetIsFoundEvenIfTimersWereAddedSinceTheLastSearch() throws {
-        let (scene, reasons) = (Scene(), Notes<Reason>())
-        var target: Thing? = Thing()
-        _ = try schedule(Self.every, true, on: scene.virtual.service, target: try #require(target), reasons)
-        scene.advance(2_000)
-        target = nil
-        try scene.timer(.every(.seconds(100)))
-        scene.advance(2_000)
-        #expect(reasons.all == [.targetReleased])
-    }
-
     /// The first timer is the last that the sweep comes to.
     @Test func aSweepGoesOnIfOnEndEndsMostOtherTimers() throws {
         let (service, others, reasons) = (VirtualTime().service, TimerBag(), Notes<Reason>())

@@ -84,30 +84,6 @@ private func restartableService<Alarm: TimerAlarm>(
         #expect(error?.code == .shutDown && service.now <= TimerClock.suspending.now)
     }
 
-    // Swift Testing hands values to an exit test since Swift 6.3.
-    #if compiler(>=6.3)
-    /// In their own processes, since a shared service is everybody's.
-    @Test(arguments: Backend.available)
-    func aScheduleInsideTheHandlerThatShutItDownStartsASharedServiceAgain(backend: Backend) async {
-        await #expect(processExitsWith: .success) { [backend] in
-            let (service, old, new) = (backend.shared, Log(), Log())
-            let every = PreciseTimer.Schedule.every(.milliseconds(1))
-            // From the service's thread, so that neither of the two timers ticks before both are scheduled.
-            try PreciseTimer.schedule(.once(after: .zero), on: service, target: old) { old, _ in
-                for _ in 0..<2 {
-                    _ = try? PreciseTimer.schedule(every, on: service, target: old) { old, tick in
-                        old.note(tick)
-                        service.shutdownForEveryone()
-                        _ = try? PreciseTimer.schedule(every, on: service, target: new) { $0.note($1) }
-                    }
-                }
-            }
-            #expect(eventually { new.count >= 10 })
-            #expect([old.count, service.pendingCount] == [1, 1], "its sibling has ended with it")
-        }
-    }
-    #endif
-
     @Test func aFiringOfAnEarlierRunDeliversNoTickAndSetsNoAlarm() throws {
         let (service, alarms) = restartableService { _ in ManualAlarm() }
         try PreciseTimer.schedule(.once(after: .seconds(1)), on: service, target: log) { log, _ in
@@ -257,51 +233,5 @@ private func restartableService<Alarm: TimerAlarm>(
         #expect(eventually(within: .seconds(120)) { reasons.all.count == 2 })
         if case .backendFailed = reasons.all[0] {} else { Issue.record("\(reasons.all)") }
         #expect(alarms.all[0].stops.value == 1)
-    }
-}
-
-/// Input that makes no sense is refused by the call, and leaves no timer behind.
-struct RefusalTests {
-    typealias Request = (schedule: PreciseTimer.Schedule, tolerance: Duration, policy: PreciseTimer.MissedTickPolicy)
-
-    private let virtual = VirtualTime()
-    private let log = Log()
-
-    private func schedule(_ request: Request) throws {
-        let (schedule, service) = (request.schedule, virtual.service)
-        let (tolerance, policy) = (request.tolerance, request.policy)
-        try PreciseTimer.schedule(schedule, on: service, tolerance: tolerance, missedTicks: policy, target: log) {
-            $0.note($1)
-        }
-    }
-
-    private static let second = PreciseTimer.Schedule.every(.seconds(1))
-    private static let negative = Duration(secondsComponent: 0, attosecondsComponent: -1)
-
-    @Test(
-        arguments: [
-            (second, .nanoseconds(-1), .skip), (second, .seconds(Int64.min), .skip), (second, negative, .skip),
-            (second, .zero, .catchUp(limit: 0)), (second, .zero, .catchUp(limit: -3)),
-            (.every(negative), .zero, .skip), (.once(after: negative), .zero, .skip),
-        ] as [Request]
-    )
-    func badInputThrowsATypedErrorAndLeavesNoTimer(request: Request) throws {
-        try schedule((Self.second, .zero, .skip))
-        #expect(refusal { try schedule(request) }?.code == .invalidSchedule)
-        #expect([virtual.pendingCount, virtual.service.activeTimers.count] == [1, 1])
-        virtual.advance(by: .seconds(3))
-        #expect(log.count == 3)
-    }
-
-    @Test(
-        arguments: [
-            (second, .seconds(Int64.max), .skip), (second, .zero, .catchUp(limit: .max)),
-            (.rate(1_000, per: .microseconds(1)), .zero, .skip), (.rate(1, per: .seconds(Int64.max)), .zero, .skip),
-            (.fixedDelay(.seconds(Int64.max)), .zero, .skip), (.fixedDelay(.seconds(1), after: .zero), .zero, .skip),
-        ] as [Request]
-    )
-    func extremeButValidInputIsAccepted(request: Request) throws {
-        try schedule(request)
-        #expect(virtual.pendingCount == 1)
     }
 }

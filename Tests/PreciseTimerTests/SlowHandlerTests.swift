@@ -168,12 +168,8 @@ import TimerKernel
     }
 
     /// The statistics of the timer alone are enough.
-    @Test(arguments: TimerService.Backend.available, DeliveryKind.allCases)
-    func aSlowHandlerIsFoundOnEveryBackendAndInEveryPlace(
-        backend: TimerService.Backend,
-        kind: DeliveryKind
-    ) async throws {
-        let (service, place, log) = (try TimerService(backend), Place(kind), Log())
+    @Test(arguments: DeliveryKind.allCases) func aSlowHandlerIsFoundInEveryPlace(kind: DeliveryKind) async throws {
+        let (service, place, log) = (try TimerService(.usual), Place(kind), Log())
         let timer = try place.schedule(.every(.milliseconds(1)), on: service, target: log) { tick in
             log.note(tick)
             pause(.milliseconds(3))
