@@ -98,7 +98,8 @@ struct ControlTests {
             }
         }
         scene.advance(10_000)
-        #expect(facts.all == ["20000, 10.0 seconds", "-, -", "-, -", "-, 10.0 seconds"], "for a fixed delay it depends on the return")
+        // For a fixed delay it depends on the return.
+        #expect(facts.all == ["20000, 10.0 seconds", "-, -", "-, -", "-, 10.0 seconds"])
         withExtendedLifetime(timers) {}
     }
 

@@ -53,15 +53,6 @@ private let forever = Duration.seconds(Int64.max)
         #expect(scene.ticks == "0@10, 1@20, 2@30, 3@40")
     }
 
-    @Test(arguments: [.nanoseconds(-1), .seconds(Int64.min), Duration(attoseconds: -1)])
-    func aNegativeToleranceIsRefused(tolerance: Duration) {
-        let (service, log) = (scene.virtual.service, scene.log)
-        let error = refusal {
-            try PreciseTimer.schedule(.onDemand, on: service, tolerance: tolerance, target: log) { $0.note($1) }
-        }
-        #expect(error?.code == .invalidSchedule && scene.virtual.pendingCount == 0)
-    }
-
     /// An alarm is set for each. Node-cron PR #40: a delay of 2^31 ms wraps around, and the timer fires at once and
     /// without end.
     @Test(arguments: Ground.all) func durationsTooLargeBecomeNeverOnEveryBackend(ground: Ground) throws {
