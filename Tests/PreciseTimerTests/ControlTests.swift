@@ -69,6 +69,10 @@ struct ControlTests {
             "unless a whole new step from now ends sooner", hundred,
             [.advance(150), .changeSteps(.every(.milliseconds(20))), .advance(50)], "0@100, 1@170, 2@190"
         ),
+        (
+            "a deadline that is further away than a step was asked for by itself, and stays",
+            .every(.milliseconds(100), after: .milliseconds(500)), [.changeSteps(ten), .advance(510)], "0@500, 1@510"
+        ),
     ]
 
     @Test(arguments: plays) func eachCallKeepsItsPromise(play: Play) throws { try expectTicks(of: play) }
@@ -77,14 +81,34 @@ struct ControlTests {
 
     /// `ModelTests` has the schedules without chance.
     @Test(arguments: [
-        .every(.seconds(1), spread: .seconds(1)), .every(.seconds(1), jitter: .seconds(1)), computed,
-        .every(.seconds(1)),
+        .every(.seconds(1), spread: .seconds(1)), .every(.seconds(1), jitter: .seconds(1)),
+        .every(.seconds(1), for: .seconds(9)), computed, .every(.seconds(1)),
     ])
     func aScheduleWithoutAPhaseIsRefusedAndTheTimerStaysAsItWas(other: PreciseTimer.Schedule) throws {
         let timer = try scene.timer(other == .every(.seconds(1)) ? Self.computed : Self.hundred)
         #expect(refusal { try timer.reschedule(other, keeping: .phase) }?.code == .invalidSchedule)
         scene.advance(200)
         #expect(scene.ticks == "0@100, 1@200")
+    }
+
+    /// The late deadlines of the new schedule begin a burst of their own.
+    @Test func aTimerRescheduledInABurstCatchesUpAnew() throws {
+        let scene = scene
+        let timer = try scene.handle(.every(.seconds(1)), missed: .catchUp(limit: 2)) { timer, count in
+            if count == 1 { try? timer.reschedule(.every(.seconds(1), at: scene.at(7_000))) }
+        }
+        scene.jump(10_000)
+        #expect(scene.ticks == "0@1000 late 9000, 0@7000 late 3000, 1@8000 late 2000 missed 2")
+        timer.cancel()
+    }
+
+    @Test func theLimitCountsTheTicksOfABurstOverAllItsLooks() throws {
+        scene.jump(999)
+        try scene.timer(.every(.milliseconds(1), at: scene.at(0)), missed: .catchUp(limit: 300))
+        scene.advance(0)
+        scene.jump(400)
+        let missed = Array(repeating: 0, count: 299)
+        #expect(scene.log.ticks.map(\.missed) == missed + [700] + missed + [100], "anew for the next burst")
     }
 
     @Test func insideAHandlerTheNextDeadlineIsThatOfTheNextTick() throws {

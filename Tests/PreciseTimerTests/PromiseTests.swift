@@ -4,6 +4,7 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 import TimerAlarms
+import TimerKernel
 
 /// Promises 1 to 5, on every backend and on virtual time: no tick early, no drift, no deadline lost, one handler at a
 /// time, and ticks in order.
@@ -114,8 +115,34 @@ struct TickTests {
     }
 }
 
-#if RunLoop
-struct RoundingTests {
+/// Backends rarely wake early: a deadline is rounded up on its way to the mechanism, so that a tick costs one firing.
+/// The hybrid backend fires early on purpose.
+@Suite(.waits("the kernel rounds the time of a firing"), .timeLimit(.minutes(60))) struct RoundingTests {
+    @Test(arguments: TimerService.Backend.available.filter { $0 != .hybrid })
+    func firingsRarelyComeBeforeTheirDeadline(backend: TimerService.Backend) throws {
+        let alarm = try backend.makeAlarm()
+        let (early, firings, deadline) = (Count(), Count(), Box<TimerInstant>())
+        try alarm.start(
+            onFire: {
+                guard let due = deadline.value else { return }
+                if alarm.now < due { early.add(1) }
+                firings.add(1)
+            },
+            onFailure: { _ in }
+        )
+        defer { alarm.stop() }
+        for round in 1...100 {
+            // An instant with a fraction of a microsecond.
+            let now = alarm.now.nanoseconds
+            let due = TimerInstant(nanoseconds: (now / 1000 + 500) * 1000 + 1 + UInt64(round % 999))
+            deadline.value = due
+            try alarm.set(due)
+            #expect(eventually { firings.value >= round })
+        }
+        #expect(early.value <= 10)
+    }
+
+    #if RunLoop
     @Test func aRunLoopsFireDateIsAFewMicrosecondsAfterItsDeadlineAndNeverBefore() {
         var generator = SeededGenerator(seed: 1)
         // Between 2026 and 2030, and up to an hour ahead.
@@ -128,5 +155,5 @@ struct RoundingTests {
             #expect((1_500...4_000).contains(late - Double((wall + delay) % 1_000_000_000)))
         }
     }
+    #endif
 }
-#endif

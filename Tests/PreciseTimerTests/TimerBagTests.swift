@@ -70,6 +70,22 @@ struct TimerBagTests {
         #expect([bag.count, scene.virtual.pendingCount] == [1, 1])
     }
 
+    @Test func waitingForOneHandlerKeepsNoOtherTimerOfTheBag() async throws {
+        let (bag, log, isRunning, mayReturn) = (bag, scene.log, Gate(), Gate())
+        let first = try PreciseTimer.schedule(.once(after: .zero), target: log) { _, _ in
+            isRunning.open()
+            await mayReturn.pass()
+        }
+        let second = try PreciseTimer.schedule(.every(.seconds(3_600)), target: log) { $0.note($1) }
+        await isRunning.pass()
+        first.store(in: bag)
+        second.store(in: bag)
+        let waiting = Task { await bag.cancelAllAndWait() }
+        #expect(await soon { second.state == .ended(.cancelled) })
+        mayReturn.open()
+        await waiting.value
+    }
+
     /// Also a timer that would outlive its handle.
     @Test func aReleasedBagCancelsItsTimers() throws {
         let box = Box<TimerBag>()
