@@ -28,7 +28,6 @@ final class Model: Sendable {
 final class Connection: Sendable {
     var id: Int { 7 }
     func close() {}
-    func connect() {}
     func ping() {}
     func ask() async throws -> String { "" }
 }

@@ -3,9 +3,8 @@ import PreciseTimerTestKit
 import TestSupport
 import Testing
 
-/// Pausing against a running alarm, on every backend and on virtual time. `ModelTests` has all orders
-/// of all calls on virtual time; here is what it leaves out, and an example of each promise.
-@Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct ControlTests {
+/// Pausing against a running alarm, on every backend and on virtual time.
+@Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct PauseTests {
     private let log = Log()
 
     @Test(arguments: Ground.all)
@@ -30,153 +29,114 @@ import Testing
     }
 }
 
-private let each = PreciseTimer.Schedule.every(.milliseconds(10))
-private let second = PreciseTimer.Schedule.every(.seconds(1))
-
-/// A paused timer holds its ticks back. Here its pause keeps the grid, and ``RemainingTests`` show the other kind.
-struct PauseTests {
-    @Test(
-        arguments: [
-            (
-                "late", each, [.advance(10), .pause, .advance(35), .resume, .advance(5)],
-                "0@10, 1@20 late 25 missed 2, 4@50"
-            )
-        ] as [Play]
-    )
-    func ticksAreHeldBackAndTheMissedTickPolicyIsAppliedAfterwards(play: Play) throws {
-        try expectTicks(of: play)
-    }
-
-    /// Another timer of the round pauses it. Afterwards its late deadlines begin a burst of their own.
-    @Test func aTimerPausedInABurstCatchesUpAnew() throws {
-        let scene = Scene()
-        let timer = try scene.timer(each, missed: .catchUp(limit: 2))
-        let other = try scene.handle(.once(after: .milliseconds(15))) { _, _ in timer.pause(keeping: .grid) }
-        scene.jump(100)
-        timer.resume()
-        scene.advance(0)
-        #expect(scene.ticks == "0@10 late 90, 0@15 late 85, 1@20 late 80, 2@30 late 70 missed 7")
-        withExtendedLifetime(other) {}
-    }
-}
-
-/// `fire()`: one extra tick through the normal path, which leaves the grid alone.
-struct FireTests {
-    /// It has the instant of the call, and the index of the next deadline.
-    @Test(
-        arguments: [
-            (
-                "a grid", each, [.advance(14), .fire, .fire, .jump(1), .advance(15)],
-                "0@10, extra 1@14 late 1, 1@20, 2@30"
-            ),
-            (
-                "a timer whose time stands still", second,
-                [.advance(300), .hold, .advance(500), .fire, .advance(10_000), .resume, .advance(700)],
-                "extra 0@800 late 10000, 0@11500"
-            ),
-        ] as [Play]
-    )
-    func firingAddsOneExtraTickAndLeavesTheOthersAlone(play: Play) throws {
-        try expectTicks(of: play)
-    }
-}
-
-/// Pauses that keep the remaining time, and schedules that start anew.
-struct RemainingTests {
+/// Calls that change a timer. `ModelTests` has all orders of all calls; here is an example of each promise, and what
+/// the model leaves out.
+struct ControlTests {
     private let scene = Scene()
 
-    @Test func aPausedTimerKeepsItsRemainingTime() throws {
-        let timer = try scene.timer(.once(after: .milliseconds(500)))
-        scene.advance(300)
-        #expect(timer.remaining == .milliseconds(200) && timer.pause())
-        timer.fire()
-        scene.advance(1_000)
-        #expect(
-            timer.remaining == .milliseconds(200) && timer.nextDeadline == nil,
-            "an extra tick changes nothing"
-        )
-        #expect(timer.resume() && timer.remaining == .zero)
-        scene.advance(100)
-        #expect(timer.remaining == .milliseconds(100), "time goes on")
-        scene.advance(100)
-        #expect(scene.ticks == "extra 0@300 late 1000, 0@1500" && timer.remaining == nil)
+    private static let ten = PreciseTimer.Schedule.every(.milliseconds(10))
+    private static let hundred = PreciseTimer.Schedule.every(.milliseconds(100))
+    private static let once = PreciseTimer.Schedule.once(after: .milliseconds(10))
+
+    private static let plays: [Play] = [
+        (
+            "a pause may keep the grid", ten, [.advance(10), .pause, .advance(35), .resume, .advance(5)],
+            "0@10, 1@20 late 25 missed 2, 4@50"
+        ),
+        (
+            "or the remaining time, and a requested tick comes after it", .every(.seconds(1)),
+            [.advance(300), .hold, .advance(500), .fire, .advance(10_000), .resume, .advance(700)],
+            "extra 0@800 late 10000, 0@11500"
+        ),
+        (
+            "two requests are one extra tick, which leaves the grid alone", ten,
+            [.advance(14), .fire, .fire, .jump(1), .advance(15)], "0@10, extra 1@14 late 1, 1@20, 2@30"
+        ),
+        (
+            "a timer on demand rests until it is rescheduled or fired", once,
+            [.advance(9), .reschedule(.onDemand), .advance(991), .reschedule(once), .advance(20), .fire, .advance(0)],
+            "0@1010, extra 1@1020"
+        ),
+        (
+            "a restart begins with a whole step", hundred, [.advance(140), .restart, .advance(200)],
+            "0@100, 0@240, 1@340"
+        ),
+        (
+            "a new period leaves the next deadline and its number, and counts from there", hundred,
+            [.advance(195), .changeSteps(ten), .jump(40), .advance(5)], "0@100, 1@200 late 35 missed 3, 5@240"
+        ),
+        (
+            "unless a whole new step from now ends sooner", hundred,
+            [.advance(150), .changeSteps(.every(.milliseconds(20))), .advance(50)], "0@100, 1@170, 2@190"
+        ),
+        (
+            "a deadline that is further away than a step was asked for by itself, and stays",
+            .every(.milliseconds(100), after: .milliseconds(500)), [.changeSteps(ten), .advance(510)], "0@500, 1@510"
+        ),
+    ]
+
+    @Test(arguments: plays) func eachCallKeepsItsPromise(play: Play) throws { try expectTicks(of: play) }
+
+    private static let computed = PreciseTimer.Schedule.computed { $0.advanced(by: .milliseconds(100)) }
+
+    /// `ModelTests` has the schedules without chance.
+    @Test(arguments: [
+        .every(.seconds(1), spread: .seconds(1)), .every(.seconds(1), jitter: .seconds(1)),
+        .every(.seconds(1), for: .seconds(9)), computed, .every(.seconds(1)),
+    ])
+    func aScheduleWithoutAPhaseIsRefusedAndTheTimerStaysAsItWas(other: PreciseTimer.Schedule) throws {
+        let timer = try scene.timer(other == .every(.seconds(1)) ? Self.computed : Self.hundred)
+        #expect(refusal { try timer.reschedule(other, keeping: .phase) }?.code == .invalidSchedule)
+        scene.advance(200)
+        #expect(scene.ticks == "0@100, 1@200")
     }
 
-    private static let nine = PreciseTimer.Schedule.computed { $0.advanced(by: .seconds(9)) }
-    private static let two = PreciseTimer.Schedule.computed { $0.advanced(by: .seconds(2)) }
-
-    @Test(
-        arguments: [
-            (
-                "a bound in time", .every(.seconds(1), for: .seconds(3)),
-                [.advance(1_500), .hold, .advance(7_000), .resume, .advance(60_000)],
-                "0@1000, 1@9000, 2@10000"
-            ),
-            (
-                "a timer that had computed deadlines", nine,
-                [.reschedule(second), .advance(400), .hold, .advance(5_000), .resume, .advance(600)],
-                "0@6000"
-            ),
-            (
-                "computed deadlines never move", nine,
-                [
-                    .reschedule(second), .hold, .advance(5_000), .reschedule(two), .advance(500), .resume,
-                    .advance(3_500),
-                ],
-                "0@7000, 1@9000"
-            ),
-            (
-                "a restart during the pause begins with its end", second,
-                [
-                    .advance(400), .hold, .advance(5_000), .restart, .advance(5_000), .resume,
-                    .advance(1_000),
-                ], "0@11400"
-            ),
-        ] as [Play]
-    )
-    func theWholeGridMovesByThePause(play: Play) throws { try expectTicks(of: play) }
-
-    @Test func aPausedTimerKeepsTheKindOfItsPause() throws {
-        let timer = try scene.timer(second)
-        #expect(timer.pause(keeping: .grid) && !timer.pause())
-        #expect(timer.nextDeadline == scene.at(1_000) && timer.remaining == .seconds(1))
-        #expect(timer.resume() && timer.pause() && !timer.pause(keeping: .grid))
-        #expect(timer.nextDeadline == nil)
-    }
-
-    /// The next delay begins when the handler returns, during the pause.
-    @Test func aPauseInTheHandlerOfAFixedDelayKeepsTheWholeDelay() throws {
+    /// The late deadlines of the new schedule begin a burst of their own.
+    @Test func aTimerRescheduledInABurstCatchesUpAnew() throws {
         let scene = scene
-        let timer = try scene.handle(.fixedDelay(.seconds(1))) { timer, count in
-            if count > 1 { return }
-            timer.pause()
-            scene.advance(300)
+        let timer = try scene.handle(.every(.seconds(1)), missed: .catchUp(limit: 2)) { timer, count in
+            if count == 1 { try? timer.reschedule(.every(.seconds(1), at: scene.at(7_000))) }
         }
-        scene.advance(6_000)
-        #expect(scene.log.count == 1 && timer.remaining == .seconds(1))
+        scene.jump(10_000)
+        #expect(scene.ticks == "0@1000 late 9000, 0@7000 late 3000, 1@8000 late 2000 missed 2")
+        timer.cancel()
+    }
+
+    @Test func theLimitCountsTheTicksOfABurstOverAllItsLooks() throws {
+        scene.jump(999)
+        try scene.timer(.every(.milliseconds(1), at: scene.at(0)), missed: .catchUp(limit: 300))
+        scene.advance(0)
+        scene.jump(400)
+        let missed = Array(repeating: 0, count: 299)
+        #expect(scene.log.ticks.map(\.missed) == missed + [700] + missed + [100], "anew for the next burst")
+    }
+
+    @Test func insideAHandlerTheNextDeadlineIsThatOfTheNextTick() throws {
+        let (facts, period) = (Notes<String>(), Duration.seconds(10))
+        let schedules: [PreciseTimer.Schedule] = [
+            .every(period), .every(period, for: period), .once(after: period), .fixedDelay(period),
+        ]
+        let timers = try schedules.map { schedule in
+            try scene.handle(schedule) { timer, _ in
+                facts.append("\(scene.time(timer.nextDeadline) ?? "-"), \(timer.period?.description ?? "-")")
+            }
+        }
+        scene.advance(10_000)
+        // For a fixed delay it depends on the return.
+        #expect(facts.all == ["20000, 10.0 seconds", "-, -", "-, -", "-, 10.0 seconds"])
+        withExtendedLifetime(timers) {}
+    }
+
+    /// The clock moves between any two readings, as if the thread were stopped there.
+    @Test(arguments: [false, true]) func aTimerThatBeginsPausedWaitsForItsWholeDelay(isRescheduled: Bool) throws {
+        let (alarm, hour) = (ManualAlarm(), Duration.seconds(3_600))
+        alarm.moveWithEachReading(by: .milliseconds(1))
+        let timer = try PreciseTimer.schedule(.every(hour), on: TimerService(alarm: alarm), paused: true) {}
+        if isRescheduled { try timer.reschedule(.every(hour)) }
+        let earliest = alarm.now.advanced(by: hour)
         timer.resume()
-        scene.advance(1_000)
-        #expect(scene.ticks == "0@1000, 1@7000")
-    }
-
-    @Test func aRestartedTimerIsTheLastAmongEqualDeadlines() throws {
-        let timers = try (0..<2).map { _ in try scene.timer(each) }
-        scene.advance(10)
-        timers[0].restart()
-        scene.advance(10)
-        #expect(scene.ticks == "0@10, 0@10, 1@20, 0@20")
-    }
-
-    @Test func onlyAScheduleThatCountsFromItsBeginningIsRestarted() throws {
-        let timer = try scene.timer(.onDemand)
-        #expect(!timer.restart(), "it has had no schedule yet")
-        try timer.reschedule(.once(after: .seconds(1)))
-        scene.advance(5_000)
-        #expect(timer.restart(), "its latest delay")
-        scene.advance(1_000)
-        let instant = try scene.timer(.once(at: scene.at(7_000)))
-        #expect(!instant.restart())
-        scene.advance(1_000)
-        #expect(scene.ticks == "0@1000, 0@6000, 0@7000")
+        let latest = alarm.now.advanced(by: hour)
+        let next = try #require(timer.nextDeadline)
+        #expect(earliest < next && next < latest)
     }
 }

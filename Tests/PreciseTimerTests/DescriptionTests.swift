@@ -1,6 +1,9 @@
-// Timers, services, and the values about them, read well in messages and logs.
+// How timers, services, and the values about them read: in messages and logs, and in `dump`, a debugger and a failed
+// expectation.
 import Dispatch
+import Foundation
 import PreciseTimer
+import PreciseTimerFoundation
 import PreciseTimerPatterns
 import PreciseTimerTestKit
 import TestSupport
@@ -129,7 +132,7 @@ import Testing
     @Test func statisticsReadAsOneLine() throws {
         let statistics = { try #require(virtual.service.statistics) }
         virtual.service.collectsStatistics = true
-        #expect(["\(try statistics())", "\(try statistics().lateness)"] == ["0 ticks, 0 missed", "empty"])
+        let none = try statistics()
         try schedule(.every(.microseconds(10))) { [virtual] in virtual.advance(by: .microseconds(1)) }
         virtual.jump(by: .microseconds(35))
         let one = try statistics()
@@ -138,10 +141,9 @@ import Testing
         let rest = ", 2 missed; 99 % at most 25 µs late; handlers 99 % at most 1 µs; longest stall 25 µs"
         expectTexts(
             [
-                one: "1 tick" + rest, three: "3 ticks" + rest,
+                none: "0 ticks, 0 missed", none.lateness: "empty", one: "1 tick" + rest, three: "3 ticks" + rest,
                 three.lateness: "3, 50 % at most 0 s, 99 % at most 25 µs, the longest 25 µs",
                 try #require(three.longestStall): "25 µs since 1000010000 ns (suspending)",
-                three.lateness.buckets.map(\.count): "[2, 1]",
             ] as Texts
         )
     }
@@ -149,23 +151,12 @@ import Testing
     @Test func aHolderReadsAsItsTimers() throws {
         let save = try Debouncer(.seconds(1), on: virtual.service, label: "save", line: 1, target: log) { _ in }
         let (bag, timeouts) = (TimerBag(), IdleTimeouts<Int>(on: virtual.service, target: log) { _, _ in })
-        var texts = ["\(bag)"]
-        for key in 1...2 {
-            try schedule(.onDemand).store(in: bag)
-            timeouts.refresh(key, after: .seconds(1))
-            texts += ["\(bag)", "\(timeouts)"]
-        }
-        #expect(
-            texts == [
-                "bag of 0 timers", "bag of 1 timer", "time-outs of 1 key", "bag of 2 timers", "time-outs of 2 keys",
-            ]
-        )
-        let name = "debouncer of timer \"save\" (\(#fileID):1): "
-        #expect("\(save)" == name + "scheduled")
-        virtual.service.shutdown()
+        try schedule(.onDemand).store(in: bag)
+        for key in 1...2 { timeouts.refresh(key, after: .seconds(1)) }
         expectTexts(
             [
-                save: name + "ended: service shut down", WeakProxy(log): "proxy of Log",
+                TimerBag(): "bag of 0 timers", bag: "bag of 1 timer", timeouts: "time-outs of 2 keys",
+                save: "debouncer of timer \"save\" (\(#fileID):1): scheduled", WeakProxy(log): "proxy of Log",
                 WeakProxy(Thing()): "proxy of a released Thing",
             ] as Texts
         )
@@ -198,5 +189,102 @@ import Testing
         let spin = try #require(try TimerService(.hybrid).spin)
         let text = spin.obstacle.map { "does not spin: \($0)" } ?? "margin 100 µs, lead 2 µs, 0 % of a core, 0 cuts"
         #expect("\(spin)" == text)
+    }
+}
+
+/// `dump`, a debugger and a failed expectation read all parts of a value. A part that cannot be copied ends the
+/// process, so each test that reads parts has a process of its own.
+@Suite(.waits("each test has a process of its own")) struct ReflectionTests {
+    @Test func everyPublicTypeCanBeReflected() async throws {
+        let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
+            reflectAll(try await Specimens().all)
+        }
+        #expect(lines(result.standardOutputContent).last == "done")
+    }
+
+    @Test func theReflectedTypesAreAllPublicTypes() async throws {
+        // No object is of this class itself.
+        let types = try publicTypes(of: "PreciseTimer").union(publicTypes(of: "PreciseTimerPatterns"))
+        #expect(try await types.symmetricDifference(Specimens().all.map(typeName)) == ["CallLimiter"])
+    }
+
+    @Test func anObjectIsDumpedAsItsDescription() async {
+        await #expect(processExitsWith: .success) {
+            let specimens = try await Specimens()
+            let dumps = (specimens.objects + specimens.valuesWithObjects).map(reflect)
+            let texts = specimens.objects.map { "- \($0) #0\n" } + specimens.valuesWithObjects.map { "- \($0)\n" }
+            #expect(dumps == texts)
+        }
+    }
+}
+
+/// Live values of all public types.
+private struct Specimens {
+    /// One object of each class.
+    let objects: [Any]
+    /// The structures that hold objects.
+    let valuesWithObjects: [Any]
+    /// Values of all types.
+    let all: [Any]
+    private let held: [AnyObject]
+
+    init() async throws {
+        let (virtual, wall, log) = (VirtualTime(), VirtualTime(clock: .wall), Log())
+        let service = virtual.service
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: service, label: "clock", target: log) {
+            $0.note($1)
+            // The handler runs for longer than its period.
+            virtual.advance(by: .seconds(2))
+        }
+        timer.collectsStatistics = true
+        let idle = IdleTimeouts<String>(on: service, target: log) { _, _ in }
+        idle.refresh("key", after: .seconds(60))
+        let bag = TimerBag()
+        timer.store(in: bag, named: "clock")
+        let save = try Debouncer(.seconds(9), on: service, label: "save", target: log) { _ in }
+        let draw = try Throttler(.seconds(9), on: service, label: "draw", target: log) { _ in }
+        objects = [timer, service, save, draw, bag, idle, WeakProxy(log), try TimerService.pollable()]
+
+        let ticks = PreciseTimer.ticks(.every(.seconds(1)), on: service)
+        let schedules: [PreciseTimer.Schedule] = [
+            .every(.seconds(1), count: 3, spread: .seconds(1), jitter: .seconds(1), for: .seconds(60)),
+            .rate(60, per: .seconds(1)), .daily(at: DateComponents(hour: 9)), .computed("at nine") { $0 },
+        ]
+        valuesWithObjects = schedules
+
+        let (steps, suspensions) = (try wall.service.clockSteps, try service.suspensions)
+        wall.inject(.stepClock(by: .seconds(5)))
+        virtual.inject(.suspend(.seconds(5)))
+        await wall.advance(by: .seconds(1))
+        await virtual.advance(by: .seconds(120))
+        let step = try #require(await steps.first { _ in true })
+        let suspension = try #require(await suspensions.first { _ in true })
+
+        let statistics = try #require(timer.statistics)
+        let hybrid = try TimerService(.hybrid, thread: TimerService.ThreadOptions(policy: .fifo(priority: 80)))
+        let item = try #require(hybrid.grant.items.first)
+        let error = TimerError(.invalidSchedule, "scheduling", errno: 22, systemMessage: "invalid")
+        // In several lists, because Swift 6.2 takes too long for one.
+        let timerValues: [Any] = [
+            ticks, ticks.makeAsyncIterator(), service.clock, PreciseTimer.State.ended(.failed(error)),
+            PreciseTimer.EndReason.failed(error), PreciseTimer.Delivery.queue(.global()),
+            PreciseTimer.PauseKeeping.grid, PreciseTimer.PhaseKeeping.phase,
+            PreciseTimer.MissedTickPolicy.catchUp(limit: 3), TimeoutError(deadline: service.now),
+            PreciseTimer.Backoff.exponential(from: .seconds(1), upTo: .seconds(9)), PreciseTimer.Jitter.full,
+            BurstEdge.both,
+        ]
+        let tickValues: [Any] = [
+            try #require(timer.lastRun), try #require(log.ticks.first), statistics, statistics.lateness,
+            try #require(statistics.lateness.buckets.first), try #require(statistics.longestStall),
+            try #require(service.slowHandlers.first), try #require(service.activeTimers.first),
+        ]
+        let serviceValues: [Any] = [
+            TimerClock.wall, error, error.code, service.now, step, suspension, try #require(hybrid.spin), hybrid.grant,
+            item, item.option, TimerService.Backend.timerFD, TimerService.Backend.Availability.unavailable("no"),
+            TimerService.SpinOptions(), TimerService.ThreadOptions(), TimerService.ThreadOptions.Demand.required,
+            TimerService.ThreadOptions.Policy.fifo(priority: 1),
+        ]
+        all = objects + valuesWithObjects + timerValues + tickValues + serviceValues
+        held = [log, hybrid]
     }
 }

@@ -18,8 +18,7 @@ import Testing
     /// More work that comes before the last tick or with it does not make another one, and nobody waits for ever.
     @Test(
         arguments: [
-            (.every(.seconds(10)), 12_000, "0@10000, extra 1@12000"), (.every(.seconds(10)), 0, "extra 0@0"),
-            (.onDemand, 0, "extra 0@0"), (.once(after: .seconds(9)), 0, "extra 0@0"),
+            (.every(.seconds(10)), 12_000, "0@10000, extra 1@12000"), (.onDemand, 0, "extra 0@0"),
             (.fixedDelay(.seconds(9)), 0, "extra 0@0"), (.computed { $0.advanced(by: .seconds(9)) }, 0, "extra 0@0"),
         ] as [(Schedule, Int, String)]
     )
@@ -49,11 +48,8 @@ import Testing
     /// passes after the call is left out.
     @Test(
         arguments: [
-            (Schedule.every(.seconds(10), for: .seconds(35)), 2),
-            (.every(.seconds(10), jitter: .seconds(10), for: .seconds(35)), 2),
-            (.every(.seconds(10), after: .seconds(5), for: .seconds(35)), 3),
-            (.every(.seconds(10), count: 2, for: .seconds(35)), 2), (.every(.seconds(10), count: 2), 29),
-            (.every(.seconds(10), jitter: .seconds(10)), 29), (.computed { $0.advanced(by: .seconds(10)) }, 29),
+            (Schedule.every(.seconds(10), jitter: .seconds(10), for: .seconds(35)), 2),
+            (.every(.seconds(10), count: 2), 29), (.computed { $0.advanced(by: .seconds(10)) }, 29),
         ] as [(Schedule, Int)],
         [PreciseTimer.MissedTickPolicy.skip, .catchUp(limit: 5)]
     )
@@ -81,9 +77,6 @@ import Testing
         try #require(scene.virtual.pendingCount == 0)
         try await finishing.value
         #expect(scene.log.ticks.map(\.isExtra) == Array(repeating: true, count: 5) && bag.count == 0)
-        let last = try scene.handle(.every(.seconds(10))) { _, _ in }.store(in: bag)
-        try await bag.cancelAllAndWait(within: .seconds(30))
-        #expect(last.state == .ended(.cancelled) && scene.log.count == 5)
     }
 
     // MARK: Inside the handler

@@ -52,62 +52,40 @@ private let second = PreciseTimer.Schedule.every(.seconds(1))
 private let late = Duration.milliseconds(250)
 private let twice = PreciseTimer.MissedTickPolicy.catchUp(limit: 2)
 
-/// A timer that is scheduled with all arguments, and what it shows of them. Its handler always throws.
-private final class Bench: Sendable {
-    struct Bad: Error {}
-    actor Meter {}
-
-    let virtual = VirtualTime()
-    let queue = DispatchQueue(label: "form")
-    let meter = Meter()
-    let places = Notes<String>()
-    let errors = Notes<String>()
-    let ends = Notes<PreciseTimer.EndReason>()
-
-    private static let key: DispatchSpecificKey<String> = {
-        let key = DispatchSpecificKey<String>()
-        DispatchQueue.main.setSpecific(key: key, value: "main")
-        return key
-    }()
-
-    init() { queue.setSpecific(key: Self.key, value: "queue") }
-
-    func call() throws {
-        places.append(DispatchQueue.getSpecific(key: Self.key) ?? "elsewhere")
-        throw Bad()
+extension FormTests {
+    /// A form of `schedule`. Its handler always throws.
+    private static func row(_ labels: String, _ part: String, _ form: HandlerForm) -> Row {
+        let facts = [
+            "on": "1", "tolerance": "0.25 seconds", "missedTicks": "2", "deliver": form.place, "label": "form",
+            "paused": "paused", "place": "File:7", "onEnd": "[cancelled]", "onError": "Bad(), Bad()",
+        ]
+        let name = "schedule(_:on:tolerance:missedTicks:\(labels)onEnd:onError:handler:)"
+        return Row(form: name, part: part, facts: facts) {
+            try await Here.$isInTest.withValue(true) { try await Self.facts(of: form) }
+        }
     }
 
-    func callLater() async throws {
-        await Task.yield()
-        try call()
-    }
-
-    func take(_ error: any Error) { errors.append("\(error)") }
-
-    var onEnd: (@isolated(any) @Sendable (PreciseTimer.EndReason) -> Void)? { ends.append }
-
-    typealias Form<each Last> = (
-        PreciseTimer.Schedule, TimerService, Duration, PreciseTimer.MissedTickPolicy, String?, Bool, StaticString, UInt,
-        repeat each Last
-    ) throws(TimerError) -> PreciseTimer
-
-    /// Calls a form with the arguments of all forms and the last ones of its own.
-    func start<each Last>(_ form: Form<repeat each Last>, _ last: repeat each Last) throws -> PreciseTimer {
-        try form(second, virtual.service, late, twice, "form", true, "File", 7, repeat each last)
-    }
-
-    typealias DeliveringForm<each Last> = (
-        PreciseTimer.Schedule, TimerService, Duration, PreciseTimer.MissedTickPolicy, PreciseTimer.Delivery, String?,
-        Bool, StaticString, UInt, repeat each Last
-    ) throws(TimerError) -> PreciseTimer
-
-    /// The same for a form with a place.
-    func deliver<each Last>(_ form: DeliveringForm<repeat each Last>, _ last: repeat each Last) throws -> PreciseTimer {
-        try form(second, virtual.service, late, twice, .queue(queue), "form", true, "File", 7, repeat each last)
-    }
+    private struct Bad: Error {}
 
     /// Of five deadlines that pass at once, two have a tick of their own.
-    func facts(of timer: PreciseTimer) async throws -> FormTests.Facts {
+    private static func facts(of form: HandlerForm) async throws -> Facts {
+        let (virtual, thing, meter) = (VirtualTime(), Thing(), Meter())
+        let (places, errors, ends) = (Notes<String>(), Notes<String>(), Notes<PreciseTimer.EndReason>())
+        let timer = try Callbacks(
+            due: second,
+            service: virtual.service,
+            tolerance: late,
+            missedTicks: twice,
+            label: "form",
+            isPaused: true,
+            run: {
+                places.append(Here.name)
+                throw Bad()
+            },
+            tell: { errors.append("\($0)") },
+            end: ends.append
+        )
+        .begin(form, thing, meter)
         let known = try #require(virtual.service.activeTimers.first)
         var facts = ["on": "\(virtual.pendingCount)", "paused": "\(timer.state)", "label": timer.label ?? "-"]
         facts["place"] = "\(known.file):\(known.line)"
@@ -121,88 +99,20 @@ private final class Bench: Sendable {
         facts["onError"] = errors.all.joined(separator: ", ")
         timer.cancel()
         facts["onEnd"] = "\(ends.all)"
-        return facts
+        return withExtendedLifetime((thing, meter)) { facts }
     }
-}
-
-extension FormTests {
-    /// A form of `schedule`, and where its handler is called.
-    private static func row(
-        _ labels: String,
-        _ part: String,
-        in place: String,
-        _ schedule: @escaping @Sendable (Bench) throws -> PreciseTimer
-    ) -> Row {
-        let facts = [
-            "on": "1", "tolerance": "0.25 seconds", "missedTicks": "2", "deliver": place, "label": "form",
-            "paused": "paused", "place": "File:7", "onEnd": "[cancelled]", "onError": "Bad(), Bad()",
-        ]
-        return Row(
-            form: "schedule(_:on:tolerance:missedTicks:\(labels)onEnd:onError:handler:)",
-            part: part,
-            facts: facts
-        ) {
-            let bench = Bench()
-            return try await bench.facts(of: try schedule(bench))
-        }
-    }
-
-    private typealias Tick = PreciseTimer.Tick
-    private typealias OnError<Target> = @isolated(any) @Sendable (Target, any Error) throws -> Void
-    private typealias AsyncOnError<Target> = @isolated(any) @Sendable (Target, any Error) async throws -> Void
-    private typealias Handler<Target> = @isolated(any) @Sendable (Target, Tick) throws -> Void
-    private typealias AsyncHandler<Target> = @isolated(any) @Sendable (Target, Tick) async throws -> Void
-    private typealias Meter = Bench.Meter
 
     private static let schedulingRows = [
-        row("deliver:label:paused:target:", "Target : AnyObject", in: "queue") { bench in
-            let handler: @Sendable (Bench, Tick) throws -> Void = { bench, _ in try bench.call() }
-            return try bench.deliver(PreciseTimer.schedule, bench, bench.onEnd, { $0.take($1) } as OnError, handler)
-        },
-        row("deliver:label:paused:", "(PreciseTimer, PreciseTimer.Tick) throws", in: "queue") { bench in
-            let handler: Handler<PreciseTimer> = { _, _ in try bench.call() }
-            return try bench.deliver(PreciseTimer.schedule, bench.onEnd, { bench.take($1) } as OnError, handler)
-        },
-        row("deliver:label:paused:", "(PreciseTimer, PreciseTimer.Tick) throws", in: "main") { bench in
-            let handler: Handler<PreciseTimer> = { @MainActor _, _ in try bench.call() }
-            return try bench.deliver(PreciseTimer.schedule, bench.onEnd, { bench.take($1) } as OnError, handler)
-        },
-        row("deliver:label:paused:", "() throws", in: "queue") { bench in
-            let handler: @isolated(any) @Sendable () throws -> Void = { try bench.call() }
-            let onError: OnError<PreciseTimer> = { bench.take($1) }
-            return try bench.deliver(PreciseTimer.schedule, bench.onEnd, onError, handler)
-        },
-        row("deliver:label:paused:", "() throws", in: "main") { bench in
-            let handler: @isolated(any) @Sendable () throws -> Void = { @MainActor in try bench.call() }
-            let onError: OnError<PreciseTimer> = { bench.take($1) }
-            return try bench.deliver(PreciseTimer.schedule, bench.onEnd, onError, handler)
-        },
-        row("label:paused:target:", "@isolated(any) @Sendable (Target, PreciseTimer.Tick) throws", in: "elsewhere") {
-            let handler: Handler<Bench> = { bench, _ in try bench.call() }
-            return try $0.start(PreciseTimer.schedule, $0, $0.onEnd, { $0.take($1) } as OnError, handler)
-        },
-        row("label:paused:target:", "@isolated(any) @Sendable (Target, PreciseTimer.Tick) throws", in: "main") {
-            let handler: Handler<Bench> = { @MainActor bench, _ in try bench.call() }
-            return try $0.start(PreciseTimer.schedule, $0, $0.onEnd, { $0.take($1) } as OnError, handler)
-        },
-        row("label:paused:target:", "(Target, PreciseTimer.Tick) async", in: "elsewhere") { bench in
-            let handler: AsyncHandler<Bench> = { bench, _ in try await bench.callLater() }
-            return try bench.start(PreciseTimer.schedule, bench, bench.onEnd, { $0.take($1) } as AsyncOnError, handler)
-        },
-        row("label:paused:", "(PreciseTimer, PreciseTimer.Tick) async", in: "elsewhere") { bench in
-            let handler: AsyncHandler<PreciseTimer> = { _, _ in try await bench.callLater() }
-            return try bench.start(PreciseTimer.schedule, bench.onEnd, { bench.take($1) } as AsyncOnError, handler)
-        },
-        row("label:paused:target:", "(isolated Target, PreciseTimer.Tick) async", in: "elsewhere") { bench in
-            let onError: @Sendable (isolated Meter, any Error) async throws -> Void = { _, error in bench.take(error) }
-            let handler: @Sendable (isolated Meter, Tick) async throws -> Void = { _, _ in try await bench.callLater() }
-            return try bench.start(PreciseTimer.schedule, bench.meter, bench.onEnd, onError, handler)
-        },
-        row("label:paused:target:", "(isolated Target, PreciseTimer.Tick) throws", in: "elsewhere") { bench in
-            let onError: @Sendable (isolated Meter, any Error) throws -> Void = { _, error in bench.take(error) }
-            let handler: @Sendable (isolated Meter, Tick) throws -> Void = { _, _ in try bench.call() }
-            return try bench.start(PreciseTimer.schedule, bench.meter, bench.onEnd, onError, handler)
-        },
+        row("deliver:label:paused:target:", "Target : AnyObject", .queue),
+        row("deliver:label:paused:", "(PreciseTimer, PreciseTimer.Tick) throws", .handleQueue),
+        row("deliver:label:paused:", "(PreciseTimer, PreciseTimer.Tick) throws", .handleMain),
+        row("deliver:label:paused:", "() throws", .bareQueue), row("deliver:label:paused:", "() throws", .bareMain),
+        row("label:paused:target:", "@isolated(any) @Sendable (Target, PreciseTimer.Tick) throws", .value),
+        row("label:paused:target:", "@isolated(any) @Sendable (Target, PreciseTimer.Tick) throws", .main),
+        row("label:paused:target:", "(Target, PreciseTimer.Tick) async", .awaiting),
+        row("label:paused:", "(PreciseTimer, PreciseTimer.Tick) async", .handleAwaiting),
+        row("label:paused:target:", "(isolated Target, PreciseTimer.Tick) async", .actorAwaiting),
+        row("label:paused:target:", "(isolated Target, PreciseTimer.Tick) throws", .actor),
     ]
 
     // MARK: Schedules

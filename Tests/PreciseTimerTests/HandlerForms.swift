@@ -10,13 +10,13 @@ enum HandlerForm: CaseIterable {
     // Its target is an actor.
     case actor, actorAwaiting
     // Its target is its handle. A bare handler asks for nothing.
-    case handle, handleQueue, handleMain, handleAwaiting, bare, bareMain
+    case handle, handleQueue, handleMain, handleAwaiting, bare, bareQueue, bareMain
 
     /// Where the handler runs.
     var place: String {
         switch self {
         case .inline, .value, .handle, .bare: "inline"
-        case .queue, .handleQueue: "queue"
+        case .queue, .handleQueue, .bareQueue: "queue"
         case .awaiting, .handleAwaiting: "pool"
         case .main, .mainAwaiting, .handleMain, .bareMain: "main"
         case .database: "database"
@@ -30,20 +30,32 @@ enum HandlerForm: CaseIterable {
     /// actor, in the pool.
     var placeOfError: String { isInTask && !isOfActor ? "pool" : place }
 
-    var isOfHandle: Bool { [.handle, .handleQueue, .handleMain, .handleAwaiting, .bare, .bareMain].contains(self) }
+    var isOfHandle: Bool {
+        [.handle, .handleQueue, .handleMain, .handleAwaiting, .bare, .bareQueue, .bareMain].contains(self)
+    }
 }
 
-/// What is called for a timer of any form. Nothing of it holds the timer or its target.
+/// What is called for a timer of any form, and its other arguments. Nothing of it holds the timer or its target.
 struct Callbacks: Sendable {
     let due: PreciseTimer.Schedule
     let service: TimerService
+    var tolerance = Duration.zero
+    var missedTicks = PreciseTimer.MissedTickPolicy.skip
+    var label: String?
+    var isPaused = false
     let run: @Sendable () throws -> Void
     /// An `onError`, and whether it is isolated to the main actor.
     let tell: (@Sendable (any Error) throws -> Void)?
-    let tellsOnMain: Bool
-    let end: @isolated(any) @Sendable (PreciseTimer.EndReason) -> Void
+    var tellsOnMain = false
+    let end: (@isolated(any) @Sendable (PreciseTimer.EndReason) -> Void)?
 
-    private func fault<Target>() -> (@isolated(any) @Sendable (Target, any Error) throws -> Void)? {
+    private typealias Tick = PreciseTimer.Tick
+    private typealias OnError<Target> = @isolated(any) @Sendable (Target, any Error) throws -> Void
+    private typealias AsyncOnError<Target> = @isolated(any) @Sendable (Target, any Error) async throws -> Void
+    private typealias Handler<Target> = @isolated(any) @Sendable (Target, Tick) throws -> Void
+    private typealias AsyncHandler<Target> = @isolated(any) @Sendable (Target, Tick) async throws -> Void
+
+    private func fault<Target>() -> OnError<Target>? {
         guard let tell else { return nil }
         if tellsOnMain { return { @MainActor _, error in try tell(error) } }
         return { _, error in try tell(error) }
@@ -54,66 +66,73 @@ struct Callbacks: Sendable {
         return { _, error in try tell(error) }
     }
 
+    private typealias Form<each Last> = (
+        PreciseTimer.Schedule, TimerService, Duration, PreciseTimer.MissedTickPolicy, String?, Bool, StaticString, UInt,
+        repeat each Last
+    ) throws(TimerError) -> PreciseTimer
+
+    /// Calls a form with the arguments of all forms and the last ones of its own.
+    private func start<each Last>(_ form: Form<repeat each Last>, _ last: repeat each Last) throws -> PreciseTimer {
+        try form(due, service, tolerance, missedTicks, label, isPaused, "File", 7, repeat each last)
+    }
+
+    private typealias DeliveringForm<each Last> = (
+        PreciseTimer.Schedule, TimerService, Duration, PreciseTimer.MissedTickPolicy, PreciseTimer.Delivery, String?,
+        Bool, StaticString, UInt, repeat each Last
+    ) throws(TimerError) -> PreciseTimer
+
+    /// The same for a form with a place.
+    private func start<each Last>(
+        in place: PreciseTimer.Delivery,
+        _ form: DeliveringForm<repeat each Last>,
+        _ last: repeat each Last
+    ) throws -> PreciseTimer {
+        try form(due, service, tolerance, missedTicks, place, label, isPaused, "File", 7, repeat each last)
+    }
+
     /// Schedules a timer of a form.
     func begin(_ form: HandlerForm, _ thing: Thing, _ meter: Meter) throws -> PreciseTimer {
-        typealias Timer = PreciseTimer
-        let queue = PreciseTimer.Delivery.queue(Here.queue("queue"))
+        let place = form.place == "queue" ? PreciseTimer.Delivery.queue(Here.queue("queue")) : .inline
+        let (onError, onErrorOfHandle): (OnError<Thing>?, OnError<PreciseTimer>?) = (fault(), fault())
+        let onErrorOfActor: (@Sendable (isolated Meter, any Error) throws -> Void)? = fault()
         switch form {
-        case .inline:
-            return try Timer.schedule(due, on: service, target: thing, onEnd: end, onError: fault()) { _, _ in try run()
-            }
-        case .queue:
-            return try Timer.schedule(due, on: service, deliver: queue, target: thing, onEnd: end, onError: fault()) {
-                _,
-                _ in try run()
-            }
-        case .value:
-            let value: @isolated(any) @Sendable (Thing, PreciseTimer.Tick) throws -> Void = { _, _ in try run() }
-            return try Timer.schedule(due, on: service, target: thing, onEnd: end, onError: fault(), handler: value)
-        case .awaiting:
-            return try Timer.schedule(due, on: service, target: thing, onEnd: end, onError: fault()) { _, _ in
-                await Task.yield()
-                try run()
-            }
-        case .main:
-            return try Timer.schedule(due, on: service, target: thing, onEnd: end, onError: fault()) {
-                @MainActor _, _ in
-                try run()
-            }
-        case .mainAwaiting:
-            return try Timer.schedule(due, on: service, target: thing, onEnd: end, onError: fault()) {
-                @MainActor _, _ in
-                await Task.yield()
-                try run()
-            }
-        case .database:
-            return try Timer.schedule(due, on: service, target: thing, onEnd: end, onError: fault()) { @Database _, _ in
-                try run()
-            }
+        case .inline, .queue:
+            let handler: @Sendable (Thing, Tick) throws -> Void = { _, _ in try run() }
+            return try start(in: place, PreciseTimer.schedule, thing, end, onError, handler)
+        case .value, .main, .database:
+            var handler: Handler<Thing> = { _, _ in try run() }
+            if form == .main { handler = { @MainActor _, _ in try run() } }
+            if form == .database { handler = { @Database _, _ in try run() } }
+            return try start(PreciseTimer.schedule, thing, end, onError, handler)
+        case .awaiting, .mainAwaiting:
+            var handler: AsyncHandler<Thing> = { _, _ in try await runLater() }
+            if form == .mainAwaiting { handler = { @MainActor _, _ in try await runLater() } }
+            return try start(PreciseTimer.schedule, thing, end, onError as AsyncOnError<Thing>?, handler)
         case .actor:
-            return try Timer.schedule(due, on: service, target: meter, onEnd: end, onError: fault()) { _, _ in try run()
-            }
+            let handler: @Sendable (isolated Meter, Tick) throws -> Void = { _, _ in try run() }
+            return try start(PreciseTimer.schedule, meter, end, onErrorOfActor, handler)
         case .actorAwaiting:
-            return try Timer.schedule(due, on: service, target: meter, onEnd: end, onError: fault()) { _, _ in
-                await Task.yield()
-                try run()
-            }
-        case .handle: return try Timer.schedule(due, on: service, onEnd: end, onError: fault()) { _, _ in try run() }
-        case .handleQueue:
-            return try Timer.schedule(due, on: service, deliver: queue, onEnd: end, onError: fault()) { _, _ in
-                try run()
-            }
-        case .handleMain:
-            return try Timer.schedule(due, on: service, onEnd: end, onError: fault()) { @MainActor _, _ in try run() }
+            let onError: (@Sendable (isolated Meter, any Error) async throws -> Void)? = onErrorOfActor
+            let handler: @Sendable (isolated Meter, Tick) async throws -> Void = { _, _ in try await runLater() }
+            return try start(PreciseTimer.schedule, meter, end, onError, handler)
+        case .handle, .handleQueue, .handleMain:
+            var handler: Handler<PreciseTimer> = { _, _ in try run() }
+            if form == .handleMain { handler = { @MainActor _, _ in try run() } }
+            return try start(in: place, PreciseTimer.schedule, end, onErrorOfHandle, handler)
         case .handleAwaiting:
-            return try Timer.schedule(due, on: service, onEnd: end, onError: fault()) { _, _ in
-                await Task.yield()
-                try run()
-            }
-        case .bare: return try Timer.schedule(due, on: service, onEnd: end, onError: fault()) { try run() }
-        case .bareMain:
-            return try Timer.schedule(due, on: service, onEnd: end, onError: fault()) { @MainActor in try run() }
+            let handler: AsyncHandler<PreciseTimer> = { _, _ in try await runLater() }
+            return try start(PreciseTimer.schedule, end, onErrorOfHandle as AsyncOnError<PreciseTimer>?, handler)
+        case .bare, .bareQueue, .bareMain:
+            var handler: @isolated(any) @Sendable () throws -> Void = { try run() }
+            if form == .bareMain { handler = { @MainActor in try run() } }
+            return try start(in: place, PreciseTimer.schedule, end, onErrorOfHandle, handler)
         }
+    }
+
+    /// In the caller's place, after others had it.
+    private nonisolated(nonsending) func runLater() async throws {
+        await Task.yield()
+        try run()
     }
 }
 

@@ -83,64 +83,6 @@ import TimerKernel
     }
 }
 
-/// Late ticks: which deadlines each stands for, under each policy. `ModelTests` has all schedules, and slow handlers.
-struct MissedTickTests {
-    private static let skipped = "0@300 late 1250 missed 4, "
-
-    @Test(arguments: [
-        (PreciseTimer.MissedTickPolicy.skip, skipped + "5@1800"), (.delay, skipped + "5@1850"),
-        (.catchUp(limit: 3), "0@300 late 1250, 1@600 late 950, 2@900 late 650 missed 2, 5@1800"),
-    ])
-    func everyTickFollowsThePolicy(policy: PreciseTimer.MissedTickPolicy, ticks: String) throws {
-        let scene = Scene()
-        try scene.timer(.every(.milliseconds(300)), missed: policy)
-        scene.jump(1_550)
-        scene.advance(300)
-        #expect(scene.ticks == ticks)
-    }
-
-    /// libuv #2901: of a handler that takes as long as its period, every second call comes a period late.
-    @Test func aHandlerThatTakesAWholePeriodMissesNothing() throws {
-        let scene = Scene()
-        let timer = try scene.handle(.every(.milliseconds(300))) { _, _ in scene.jump(300) }
-        scene.advance(1_000)
-        #expect(scene.ticks == "0@300, 1@600, 2@900")
-        timer.cancel()
-    }
-}
-
-/// A timer that is always late and catches up does not starve the other timers of its service.
-struct CatchUpFairnessTests {
-    private let scene = Scene()
-
-    @Test func aStormOfLateTicksDoesNotStarveItsSiblings() throws {
-        let (virtual, sibling) = (scene.virtual, Log())
-        let storm = try scene.handle(.every(.nanoseconds(1)), missed: .catchUp(limit: 100_000)) { timer, count in
-            // The handler takes a thousand periods.
-            if count < 5_000 { virtual.advance(by: .microseconds(1)) } else { timer.cancel() }
-        }
-        try PreciseTimer.schedule(.every(.milliseconds(1)), on: virtual.service, target: sibling) { $0.note($1) }
-        virtual.advance(by: .nanoseconds(1))
-        // Each call delivers the ticks that are due by then: at most one batch of the storm.
-        for _ in 0..<1_000 { scene.advance(0) }
-        #expect(sibling.count >= 4)
-        // The sibling may come due at the beginning of a batch of 65 ticks, and ticks after the next batch.
-        let latest = sibling.ticks.map(\.lateness).max()
-        #expect(latest.map { $0 <= .microseconds(130) } == true, "\(String(describing: latest))")
-        #expect(scene.log.ticks.accounted == 5_000 && scene.log.count == 5_000, "below the limit no tick is merged")
-        withExtendedLifetime(storm) {}
-    }
-
-    @Test func theLimitCountsTheTicksOfABurstOverAllItsLooks() throws {
-        scene.jump(999)
-        try scene.timer(.every(.milliseconds(1), at: scene.at(0)), missed: .catchUp(limit: 300))
-        scene.advance(0)
-        scene.jump(400)
-        let missed = Array(repeating: 0, count: 299)
-        #expect(scene.log.ticks.map(\.missed) == missed + [700] + missed + [100], "anew for the next burst")
-    }
-}
-
 /// Ticks that a test makes itself.
 struct TickTests {
     /// What is not told is on time, and a tick is delivered when it woke.

@@ -19,14 +19,12 @@ struct Scene: Sendable {
     func timer(
         _ schedule: PreciseTimer.Schedule,
         missed policy: PreciseTimer.MissedTickPolicy = .skip,
-        tolerance: Int = 0,
         label: String? = nil,
         paused: Bool = false
     ) throws(TimerError) -> PreciseTimer {
         try PreciseTimer.schedule(
             schedule,
             on: virtual.service,
-            tolerance: .milliseconds(tolerance),
             missedTicks: policy,
             label: label,
             paused: paused,

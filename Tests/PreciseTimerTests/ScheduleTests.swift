@@ -6,47 +6,35 @@ import Testing
 private let second = Duration.seconds(1)
 private let forever = Duration.seconds(Int64.max)
 
-/// The deadlines of schedules that `ModelTests` leaves out, and the refused schedules.
+/// The schedules that are refused, and those that are too long to be.
 @Suite(.waits("every backend's clock goes on between two schedules")) struct ScheduleTests {
     private let scene = Scene()
 
-    @Test(arguments: [
-        (PreciseTimer.Schedule.every(.milliseconds(100), alignedTo: Scene().at(340)), "0@40, 1@140, 2@240"),
-        (.every(.milliseconds(100), alignedTo: Scene().at(-100)), "0@100, 1@200, 2@300"),
-        (.rate(3, per: .milliseconds(400)), "0@133.333334, 1@266.666667"),
-        (.rate(60, per: .seconds(10), at: Scene().at(5)), "0@5, 1@171.666667"),
-        (.every(Duration(attoseconds: 1) + .milliseconds(100)), "0@100.000001, 1@200.000002, 2@300.000003"),
-    ])
-    func theDeadlinesAreExactAndRoundedUp(schedule: PreciseTimer.Schedule, ticks: String) throws {
-        try scene.timer(schedule)
-        scene.advance(301)
-        #expect(scene.ticks == ticks)
-    }
-
     private static let refused: [(PreciseTimer.Schedule, String)] = {
-        let back = Duration.seconds(-1)
+        let back = Duration(attoseconds: -1)
         let rates = "(the count and the duration must be more than zero)"
-        let long = "(the duration is longer than 292 years: give fewer ticks in a shorter one)"
         let wall = TimerInstant(nanoseconds: 5, clock: .wall)
         let otherClock =
             "at an instant of the wall clock on a service of the suspending clock "
             + "(schedule a timer `on: .wall`, the shared service of the wall clock)"
         return [
             (.every(.zero, after: second), "every 0 s (a period must be longer than zero)"),
-            (.every(.seconds(Int64.min)), "every -9223372036854775808 s (a period must be longer than zero)"),
-            (.every(second, after: .nanoseconds(-1)), "after -1 ns (a delay must not be negative)"),
+            (.once(after: back), "after -0.000000001 ns (a delay must not be negative)"),
             (.fixedDelay(.zero), "0 s after each return (the delay must be longer than zero)"),
-            (.fixedDelay(second, after: .nanoseconds(-1)), "after -1 ns (a delay must not be negative)"),
             (.rate(0, per: second), "0 ticks per 1 s \(rates)"), (.rate(1, per: .zero), "1 ticks per 0 s \(rates)"),
-            (.rate(1, per: back), "1 ticks per -1 s \(rates)"),
+            (.rate(1, per: back), "1 ticks per -0.000000001 ns \(rates)"),
             (.rate(3, per: .nanoseconds(2)), "3 ticks per 2 ns (there can be no more than one in a nanosecond)"),
-            (.rate(2, per: forever), "2 ticks per 9223372036854775807 s \(long)"),
+            (
+                .rate(2, per: forever),
+                "2 ticks per 9223372036854775807 s (the duration is longer than 292 years: give fewer ticks in a "
+                    + "shorter one)"
+            ),
             (.every(second, count: 0), "0 ticks (the count must be at least 1)"),
-            (.every(second, spread: back), "with a spread of -1 s (it must not be negative)"),
-            (.every(second, jitter: back), "with a jitter of -1 s (it must be from zero to the period)"),
+            (.every(second, spread: back), "with a spread of -0.000000001 ns (it must not be negative)"),
+            (.every(second, jitter: back), "with a jitter of -0.000000001 ns (it must be from zero to the period)"),
             (.every(second, jitter: second * 2), "with a jitter of 2 s (it must be from zero to the period)"),
             (.every(second * 3, for: second * 2), "for 2 s (that is over before the first deadline)"),
-            (.every(second, after: .zero, for: back), "for -1 s (that is over before the first deadline)"),
+            (.every(second, after: .zero, for: back), "for -0.000000001 ns (that is over before the first deadline)"),
             (.once(at: wall), otherClock), (.every(second, alignedTo: wall), otherClock),
         ]
     }()
@@ -76,7 +64,13 @@ private let forever = Duration.seconds(Int64.max)
             .once(at: TimerInstant(nanoseconds: .max)), .once(at: TimerInstant(nanoseconds: .max - 1)),
             .once(at: TimerInstant(nanoseconds: UInt64(Int64.max))), .once(after: .seconds(9_000_000_000)),
         ] {
-            let timer = try PreciseTimer.schedule(schedule, on: site.service, target: log) { $0.note($1) }
+            let timer = try PreciseTimer.schedule(
+                schedule,
+                on: site.service,
+                tolerance: forever,
+                missedTicks: .catchUp(limit: .max),
+                target: log
+            ) { $0.note($1) }
             site.pass(.milliseconds(5))
             #expect(timer.state == .scheduled && timer.cancel() && log.count == 0, "\(schedule)")
         }
@@ -118,59 +112,53 @@ struct ForeverTests {
         let known = try #require(scene.virtual.service.activeTimers.first)
         #expect([timer.nextDeadline, known.nextDeadline, scene.virtual.nextDeadline] == [nil, nil, nil])
         #expect(timer.state == .scheduled)
+        try scene.timer(.once(after: .milliseconds(3)))
+        #expect(scene.virtual.nextDeadline == scene.virtual.now.advanced(by: .milliseconds(3)), "as exact as before")
     }
 }
 
-/// The facts that a handle and a service report about a timer.
-struct StateTests {
-    private let scene = Scene()
+/// Spread and jitter. `TimingTests` has their ranges.
+struct ChanceTests {
+    private static let jittered = PreciseTimer.Schedule.every(second, count: 10, jitter: .milliseconds(400))
+    private static let spread = PreciseTimer.Schedule.once(after: .zero, spread: .seconds(3_600))
 
-    @Test func insideAHandlerTheNextDeadlineIsThatOfTheNextTick() throws {
-        let (next, delay) = (Notes<TimerInstant?>(), Duration.seconds(10))
-        let timers = try [PreciseTimer.Schedule.every(delay), .once(after: delay), .fixedDelay(delay)]
-            .map { try scene.handle($0) { timer, _ in next.append(timer.nextDeadline) } }
-        scene.advance(10_000)
-        #expect(next.all == [scene.at(20_000), nil, nil], "for a fixed delay it depends on the return")
-        withExtendedLifetime(timers) {}
+    @Test(arguments: [jittered, spread]) func aSeedDeterminesTheDeadlines(schedule: PreciseTimer.Schedule) throws {
+        let ticks = try [UInt64(7), 8, 7]
+            .map { seed in
+                let scene = Scene(seed: seed)
+                for _ in 1...2 { try scene.timer(schedule) }
+                scene.advance(3_600_000)
+                #expect(Set(scene.log.ticks.map(\.deadline)).count == scene.log.count, "each timer has its own")
+                return scene.ticks
+            }
+        #expect(ticks[0] == ticks[2] && ticks[0] != ticks[1])
     }
 
-    /// As for the main actor in a program whose main thread does not serve it.
-    @Test func aTickThatDoesNotArriveIsInTheSnapshotWithItsDeadline() async throws {
-        let (service, stuck, log) = (scene.virtual.service, SuspendedQueue(), Log())
-        let place = PreciseTimer.Delivery.queue(stuck.queue)
-        let timer = try PreciseTimer.schedule(.every(second), on: service, deliver: place) { log.note($1) }
-        let waitingSince = { service.activeTimers.map { scene.time($0.waitingSince) } }
-        #expect(waitingSince() == [nil])
-        scene.virtual.advanceWithoutSettling(by: .seconds(10))
-        #expect(waitingSince() == ["1000"])
-        #expect("\(service)".contains("0 ticks, waiting since \(scene.at(1_000))"))
-        timer.pause()
-        #expect(waitingSince() == [nil], "no tick is due")
-        timer.resume()
-        stuck.letRun()
-        #expect(await soon { log.count > 0 && waitingSince() == [nil] })
+    /// The alarms' clocks stand at the same instant. Two of some 2^42 phases are hardly ever equal.
+    @Test func twoServicesDrawDifferentPhases() throws {
+        let timers = try (0..<2)
+            .map { _ in try PreciseTimer.schedule(Self.spread, on: TimerService(alarm: ManualAlarm())) {} }
+        #expect(timers[0].nextDeadline != timers[1].nextDeadline)
     }
-}
 
-/// A timer on demand ticks after a reschedule and rests otherwise; on virtual time.
-struct OnDemandTests {
-    private static let once = PreciseTimer.Schedule.once(after: .milliseconds(10))
-
-    @Test(
-        arguments: [
-            (
-                "a single deadline is no end", once,
-                [.advance(9), .reschedule(.onDemand), .advance(991), .reschedule(once), .advance(20), .fire]
-                    + [.advance(0)],
-                "0@1010, extra 1@1020"
-            )
-        ] as [Play]
-    )
-    func aTimerRestsUntilItIsRescheduledOrFired(play: Play) throws { try expectTicks(of: play) }
+    /// A jitter of a whole period, and stalls: every deadline is counted once, and no tick is early, or after the end.
+    @Test func noDeadlineIsLostToALongJitter() throws {
+        let scene = Scene(seed: 7)
+        let timer = try scene.timer(.every(second, jitter: second, for: second * 1_000))
+        for step in 1...300 { if step % 7 == 0 { scene.jump(5_300) } else { scene.advance(3_700) } }
+        #expect(timer.state == .ended(.completed))
+        let ticks = scene.log.ticks
+        #expect(ticks.accounted == 1_000)
+        let isInOrder = zip(ticks, ticks.dropFirst()).allSatisfy { $0.deadline < $1.deadline }
+        let standsForFuture = ticks.contains { $0.latestDeadline > $0.woke }
+        let isEarly = ticks.contains { $0.deadline < scene.at(1_000 * ($0.index + 1)) }
+        #expect([isInOrder, standsForFuture, isEarly] == [true, false, false], "a tick stands for what has passed")
+        #expect(ticks.last.map { $0.latestDeadline <= scene.at(1_000_000) } == true)
+    }
 }
 
 /// A timer on demand keeps its promises on every backend and on virtual time.
-@Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct OnDemandPromiseTests {
+@Suite(.waits("every backend fires by its own clock"), .timeLimit(.minutes(60))) struct OnDemandTests {
     private let log = Log()
 
     @Test(arguments: Ground.all)

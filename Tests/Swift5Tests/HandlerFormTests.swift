@@ -50,9 +50,6 @@ struct Form: Sendable, CustomTestStringConvertible {
                 try model.noteOrThrow(places)
             }
         },
-        Form("@Database", "database", Store()) { store, places in
-            try PreciseTimer.schedule(always, target: store) { @Database store, _ in store.note(places) }
-        },
         Form("actor", "meter", Meter()) { meter, places in
             try PreciseTimer.schedule(always, target: meter) { meter, _ in meter.note(places) }
         },
