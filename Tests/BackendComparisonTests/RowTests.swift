@@ -25,14 +25,6 @@ import Testing
         #expect(!NamedRow.usual(on: .wall).map(\.name).contains("runloop"))
         #expect(NamedRow(.backend(.runLoop)).obstacle(on: .wall)?.contains("wall clock") == true)
     }
-
-    @Test func aRowUnderALoadIsNamedByBoth() {
-        let rows = [
-            PlannedRow(row: NamedRow(.backend(.timerFD)), load: .idle),
-            PlannedRow(row: NamedRow(.backend(.timerFD), number: 2), load: .cpu(2)),
-        ]
-        #expect(rows.map(\.key.description) == ["timerfd", "timerfd#2@cpu:2"])
-    }
 }
 
 /// Real turns of timers without the library.
@@ -67,12 +59,6 @@ struct TaskSleepTests {
             #expect(row.key == RowKey("sleep-for", .relative) && row.failure == nil && row.problem == nil)
         }
         #expect(!latenesses.isEmpty && latenesses == Set(latenesses).sorted() && latenesses[0] > 0)
-    }
-
-    /// The turn would last a minute.
-    @Test func aStoppedTurnEndsItsTasks() throws {
-        var measurement = Measurement(try Short.plan([NamedRow(.taskSleep(.until))]) { $0.deadlines = 30_000 })
-        #expect(try !measurement.run { _ in false })
     }
 }
 
@@ -118,10 +104,15 @@ struct TaskSleepTests {
         #expect(waits == Set(deadlines).sorted())
     }
 
-    @Test(arguments: Bare.allCases)
-    func manyTimersAreAccountedFor(_ bare: Bare) throws {
-        let row = try Short.measure([NamedRow(.bare(bare))]) { $0.timers = 7 }[0]
+    @Test(arguments: Bare.allCases, [TimerClock.suspending, .continuous, .wall])
+    func manyTimersAreAccountedFor(_ bare: Bare, on clock: TimerClock) throws {
+        let row = try Short.measure([NamedRow(.bare(bare))]) { ($0.timers, $0.clock) = (7, clock) }[0]
         #expect(row.lateness.count >= 140 && row.problem == nil && row.failure == nil)
+    }
+
+    @Test func aWaitForTheBeginningOfAClockEnds() throws {
+        TimerClock.wall.sleep(until: 0)
+        try BareTimer(.wall).wait(until: 0)
     }
 }
 #endif

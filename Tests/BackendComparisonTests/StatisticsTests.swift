@@ -14,29 +14,9 @@ import Testing
         }
     }
 
-    @Test func percentilesOfManyTurnsAreThoseOfAllDeadlines() {
-        // The mean of the turns' p99 would be 5,050.
-        let turns = [(Int64(100), 990), (10_000, 10)].map { SparseHistogram(Array(repeating: $0, count: $1)) }
-        #expect(SparseHistogram(sumOf: turns).percentile(99) == 100.5 && SparseHistogram(sumOf: turns).count == 1000)
-        #expect(SparseHistogram(sumOf: turns.reversed()) == SparseHistogram(sumOf: turns))
-    }
-
     @Test func extremesAreClamped() {
         #expect([SparseHistogram([-5, 10]), SparseHistogram()].map { $0.percentile(50) } == [0, 0])
         #expect(SparseHistogram([.max]).percentile(50) >= 3_500_000_000_000)
-    }
-
-    @Test func aPercentileTakesSomeDeadlines() {
-        #expect([50, 90, 99, 99.9].map { SparseHistogram.fewest(for: $0) } == [1, 10, 100, 1000])
-    }
-
-    /// The last one has latenesses over six decades.
-    @Test func aSavedHistogramIsReadAgain() {
-        var random = SplitMix64(seed: 5)
-        let wide = (0..<5000).map { _ in Int64(random.next() % 1000) << Int64(random.next() % 20) }
-        for values in [[], [0], [-5, 10], [1, 1, 1], [.max], [39_424, 39_425, 80_000], wide] as [[Int64]] {
-            #expect(SparseHistogram(SparseHistogram(values).text) == SparseHistogram(values), "\(values.prefix(3))")
-        }
     }
 
     @Test(arguments: [
@@ -122,12 +102,6 @@ import Testing
         let pairs = zip([ours.low, ours.middle, ours.high], known)
         #expect(pairs.allSatisfy { $0 == $1 || abs($0 - $1) < 1e-9 }, "\(ours)")
     }
-
-    @Test func equalValuesLeaveNoDoubtAndNoValuesNoEstimate() throws {
-        #expect(SignedRank.estimate([]) == nil)
-        let estimate = try #require(SignedRank.estimate(Array(repeating: 0.25, count: 20)))
-        #expect([estimate.low, estimate.middle, estimate.high] == [0.25, 0.25, 0.25])
-    }
 }
 
 /// Intervals of tails, shares and prices, and verdicts by p99.
@@ -188,15 +162,6 @@ import Testing
         #expect(misses <= 6, "\(misses) of 60")
     }
 
-    @Test func sharesAndPricesHaveRanges() throws {
-        let rounds = Rounds(
-            (0..<40).map { Synthetic.turn([Int64](repeating: 10, count: 20), missed: $0 % 4 == 0 ? 2 : 0) }
-        )
-        let figures = try [rounds.missed, rounds.cpu, rounds.wakeUps, rounds.switches].map { try #require($0) }
-        #expect(figures.map { ($0.value * 1e6).rounded() / 1e6 } == [2.5, 1, 1, 1])
-        #expect(figures.allSatisfy { $0.interval?.contains($0.value) == true })
-    }
-
     /// `missed 0.0 % (0.0–0.0)`: of 800 deadlines without a miss, the draws show none either. The ends are those of
     /// a Poisson count (F. Garwood, 1936) by scipy.
     @Test(arguments: [
@@ -226,18 +191,6 @@ import Testing
         #expect(Rounds(turns).missed?.interval?.upperBound == 100, "no more than all")
     }
 
-    /// `hybrid.p99 later 5% than timerfd` was met by 740 deadlines, of which neither p99 had a range.
-    @Test func aComparisonByP99HasARangeIfBothRowsHaveOne() {
-        func ratio(_ laps: Int) -> Ratio? {
-            let (later, earlier) = (turns(laps, seed: 1, tail: 800_000, share: 0.1), turns(laps, seed: 2))
-            return Rounds(later).ratio(to: Rounds(earlier), 99)
-        }
-        let ratios = [4, 39, 40].map(ratio)
-        #expect(ratios.map { $0 == nil } == [true, false, false])
-        #expect(ratios.map { $0?.estimate.interval != nil } == [false, false, true])
-        #expect(ratios.map(\.?.verdict) == [nil, .later, .later], "the verdict asks whether the rounds agree")
-    }
-
     /// Of 39 turns of 20 deadlines, fewer than eight deadlines are later than the p99.
     @Test func fewRoundsHaveNoRangeAndEqualOnesHaveEqualRanges() {
         let tails = [7, 39, 100, 100].map { Rounds(turns($0, seed: 3)).percentile(99) }
@@ -253,16 +206,6 @@ import Testing
 
 /// One lateness as a multiple of another.
 @Suite struct RatioTests {
-    @Test func aRatioIsTheMiddleOfItsLogarithms() throws {
-        let logarithms: [Double] = [0, 5, 1, 6, 2, 7, 3, 8, 4].map { 0.2 + 0.1 * $0 }
-        let known = try #require(SignedRank.estimate(logarithms))
-        let (later, earlier) = (Ratio(ofLogarithms: logarithms), Ratio(ofLogarithms: logarithms.map { -$0 }))
-        #expect(later?.estimate == Estimate(exp(known.middle), exp(known.low)...exp(known.high)))
-        #expect([later?.verdict, earlier?.verdict] == [.later, .earlier])
-        #expect(Ratio(ofLogarithms: Array(logarithms.prefix(7)))?.estimate.interval == nil, "too few")
-        #expect(Ratio(ofLogarithms: []) == nil)
-    }
-
     @Test(
         arguments: [
             (1.04...1.3, Ratio.Verdict.later), (0.4...0.8, .earlier), (0.4...1.8, .unclear), (nil, .unclear),

@@ -79,7 +79,7 @@ import Testing
         #expect(plan.stretches.map(\.count) == [1, 2])
         var measurement = Measurement(plan)
         #expect(try measurement.run(goesOn: { _ in true }))
-        #expect(measurement.rows.allSatisfy { $0.drift != nil && $0.series != nil && $0.failure == nil })
+        #expect(measurement.rows.allSatisfy { $0.drift != nil && $0.series != nil && !$0.turns.isEmpty })
         #expect(measurement.rows[1].drift.map { $0.ppm > 0 } == true, "sleep-for runs away")
     }
 }
@@ -199,25 +199,6 @@ import Testing
         let seen = (1...50)
             .count { seed in kind.drift(ticks, ppm: ppm, seed: seed).map { $0.ppm > $0.noise } ?? false }
         #expect(seen >= 25, "\(seen) of 50")
-    }
-
-    /// Each sleep of such a loop adds its own lateness to all later ones, and a stall stays in it for ever.
-    @Test func aLoopWithoutAGridHasTheDriftOfItsSleeps() {
-        let drifts = (1...100)
-            .compactMap { seed in
-                let added = Kind.longLevels.latenesses(10_000, seed: seed)
-                var sum = 0.0
-                let points = added.enumerated()
-                    .map { tick, lateness in
-                        sum += lateness * 1.5 + (tick == 5_000 ? 30_000 : 0)
-                        return Point(time: UInt64(tick) * 1_000_000, lateness: Int64(1000 * sum))
-                    }
-                // Between the two levels of 27 and 50 µs, which are 38,923 and 69,767 ppm.
-                return StretchDrift(points, keepsGrid: false)
-            }
-        #expect(drifts.count == 100)
-        #expect(drifts.allSatisfy { (38_900...69_800).contains($0.ppm) && $0.noise < $0.ppm / 2 })
-        #expect(drifts.count { abs($0.ppm - 52_110) <= $0.noise } >= 97)
     }
 
     @Test func aLoopWithoutAGridFallsBehindByNoMoreThanTheTimeThatPasses() {
