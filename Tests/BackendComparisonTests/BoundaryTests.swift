@@ -164,12 +164,6 @@ import Testing
         ),
     ]
 
-    private static func plan(_ change: (inout MeasurementPlan.Request) -> Void) throws -> MeasurementPlan {
-        var request = MeasurementPlan.Request(rows: try NamedRow.parse("timerfd,task-sleep,bare,bare"))
-        change(&request)
-        return try MeasurementPlan(request)
-    }
-
     private static func refuses(_ change: @escaping @Sendable (inout MeasurementPlan.Request, Double) -> Void)
         -> @Sendable (Double) -> Bool
     { { value in (try? plan { change(&$0, value) }) == nil } }

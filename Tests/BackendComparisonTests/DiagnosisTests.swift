@@ -164,10 +164,7 @@ import Testing
         "timer slack": [(.usual, "up to 50 µs", { $0.timerSlack = 50_000 })],
         "slice": [(.usual, "the kernel's own", { $0.grantsSlice = false })],
         "real-time throttling": [
-            (
-                .usual, "limit: 95 % of the time for real-time threads → block the machine",
-                { $0.realTimeShare = 95 }
-            ),
+            (.usual, "limit: 95 % of the time for real-time threads → block the machine", { $0.realTimeShare = 95 }),
             // From Linux 6.12 on sched_rt_runtime_us throttles no thread, whatever it says.
             (.usual, "the fair server keeps 5 % for ordinary threads, by default → let them sleep", server(95, nil)),
             (.usual, "the fair server keeps 2 % for ordinary threads", server(100, 2)),

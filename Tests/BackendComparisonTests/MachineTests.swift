@@ -1,6 +1,8 @@
 #if Instrument && DEBUG
+import Glibc
 import TestSupport
 import Testing
+import TimerKernel
 
 @testable import BackendComparison
 
@@ -99,12 +101,9 @@ import Testing
         #expect(both.quota == QuotaStops(limit: 0.05, periods: 20, stops: 9, share: 45))
         let one = state([stopped], quota: Self.quota)
         #expect(one.waiting == nil && one.quota?.share == 90)
-    }
-
-    @Test func aQuotaWithoutAnAccountHasNone() {
-        let turn = (Self.reading(0, throttling: [nil]), Self.reading(1000, throttling: Self.stops(1, 0, 0)))
-        let found = state([turn], quota: Self.quota)
-        #expect(found.quota == nil && found.waiting == nil)
+        let unknown = (Self.reading(0, throttling: [nil]), Self.reading(1000, throttling: Self.stops(1, 0, 0)))
+        let none = state([unknown], quota: Self.quota)
+        #expect(none.quota == nil && none.waiting == nil, "without an account")
     }
 }
 
@@ -193,6 +192,64 @@ struct HostTests {
         let arm = "CPU implementer\t: 0x41\nCPU part\t: 0xd0c\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
         let models = [text, "processor : 0\n", arm + arm].map { Host.cpuModel(in: $0) }
         #expect(models == ["A CPU @ 2.1 GHz", nil, "implementer 0x41, part 0xd0b and 0xd0c"])
+    }
+}
+
+/// Running and waiting of one thread.
+struct ThreadAccountTests {
+    @Test func workIsRunningTimeAndSleepIsNot() throws {
+        let before = try #require(ThreadAccount.current)
+        var last = before
+        while last.running - before.running < 5_000_000 { last = try #require(ThreadAccount.current) }
+        #expect(last.thread == before.thread && last.waiting >= before.waiting)
+        TimerClock.sleep(for: .milliseconds(200))
+        #expect(try #require(ThreadAccount.current).running - last.running < 100_000_000)
+    }
+}
+
+/// What the kernel allows this process.
+struct RightsTests {
+    @Test func rightsAreBitsOfOneLine() {
+        let text = "Name:\ttest\nCapPrm:\t000001ffffffffff\nCapEff:\t"
+        for right in [Capability.lockMemory, .setPriority] {
+            let sets = [
+                "0000000000804000\n", "00000000007fbfff\n", "", "\n", "much\n", "1\t2\n", "10000000000000000\n",
+            ]
+            #expect(sets.map { right.isHeld(in: text + $0) } == [true, false, nil, nil, nil, nil, nil])
+            #expect(right.isHeld != nil)
+        }
+    }
+
+    @Test func aDeviceIsAllowedRefusedOrMissing() {
+        // A folder cannot be written to, even by root.
+        #expect(["/dev/null", "/nowhere/nothing", "/proc"].map(IdleControl.isWritable) == [true, nil, false])
+    }
+
+    @Test func aRealTimePriorityTakesARightOrALimit() async {
+        await #expect(processExitsWith: .success) {
+            Limit.lockedMemory.set(4096)
+            Limit.realTimePriority.set(0)
+            #expect(ResourceLimit.lockedMemory.current == 4096 && ResourceLimit.realTimePriority.current == 0)
+            // The right does not survive this.
+            if getuid() == 0 { setuid(65534) }
+            #expect(RealTime.isAllowed == false)
+        }
+    }
+}
+
+/// Programs that run beside this process.
+@Suite(.waits("programs run beside this process")) struct ChildProcessTests {
+    @Test func theStatusOfAProgramThatHasEndedIsKnown() throws {
+        var child = try ChildProcess("/bin/sh", ["-c", "exit 3"])
+        while child.poll() == nil { pause(.milliseconds(1)) }
+        #expect(child.poll()?.code == 3 && child.poll()?.description == "exit status 3")
+    }
+
+    @Test func aMissingProgramOrFileIsAnError() {
+        let program = #expect(throws: Failure.self) { _ = try ChildProcess("/nowhere/nothing", []) }
+        let file = #expect(throws: Failure.self) { try InputFile.read("/nowhere/nothing") }
+        let words = " /nowhere/nothing: No such file or directory (errno 2)"
+        #expect([program, file].map(\.?.description) == ["starting\(words)", "reading\(words)"])
     }
 }
 #endif

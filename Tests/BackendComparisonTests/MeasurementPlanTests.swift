@@ -6,14 +6,15 @@ import TimerKernel
 
 @testable import BackendComparison
 
+/// A plan of four rows.
+func plan(_ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws -> MeasurementPlan {
+    var request = MeasurementPlan.Request(rows: try NamedRow.parse("timerfd,dispatch,task-sleep,bare"))
+    change(&request)
+    return try MeasurementPlan(request)
+}
+
 /// What a measurement does, and what it refuses.
 @Suite struct MeasurementPlanTests {
-    private func plan(_ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws -> MeasurementPlan {
-        var request = MeasurementPlan.Request(rows: try NamedRow.parse("timerfd,dispatch,task-sleep,bare"))
-        change(&request)
-        return try MeasurementPlan(request)
-    }
-
     @Test func aTurnLastsTwentyMillisecondsAndTwentyPeriods() throws {
         let plans = [
             try plan(), try plan { $0.period = .microseconds(250) }, try plan { $0.period = .milliseconds(3) },
@@ -209,7 +210,8 @@ import TimerKernel
 
     @Test(arguments: [
         "", " ", "cpu:0 cpu:1", "fifo:80 fifo:70", "fifo", "fifo:eighty", "fifo:", "normal", "rr:1",
-        "deadline:200us:500us:1ms", "cpu:", "cpu:1,", "cpu:3-1", "cpu:65536", "cpu:-1", "cpu:0-99999999999999999999", "slack", "slack:1", "slice:soon", "locked:1", "idle", "idle:1", "spin:",
+        "deadline:200us:500us:1ms", "cpu:", "cpu:1,", "cpu:3-1", "cpu:65536", "cpu:-1", "cpu:0-99999999999999999999",
+        "slack", "slack:1", "slice:soon", "locked:1", "idle", "idle:1", "spin:",
         "budget:0", "budget:95%", "budget:nan", "fifo:80,cpu:1", "fast",
     ])
     func otherTextsAreRefusedInOneLine(text: String) {

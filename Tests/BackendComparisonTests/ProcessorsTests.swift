@@ -55,15 +55,12 @@ struct ProcessorsTests {
         let place = try TemporaryFolder()
         #expect(IdleStates.deepest(in: place.path) == nil)
         func write(_ text: String, to name: String) throws {
-            let file = URL(filePath: "\(place.path)/\(name)")
-            try FileManager.default.createDirectory(
-                at: file.deletingLastPathComponent(),
-                withIntermediateDirectories: true
-            )
-            try Data("\(text)\n".utf8).write(to: file)
+            try Data("\(text)\n".utf8).write(to: URL(filePath: "\(place.path)/\(name)"))
         }
         // The last one is no time that a processor could take.
         for (state, latency) in ["2", "133", "10", "4000000000"].enumerated() {
+            let folder = "\(place.path)/state\(state)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
             try write(latency, to: "state\(state)/latency")
         }
         try write("C6", to: "state1/name")

@@ -59,7 +59,7 @@ import Testing
 /// A row that sleeps for its period: how late it is depends on how long one looks.
 @Suite struct RelativeRowTests {
     private static let runaway = Synthetic.runaway()
-    private static let report = Synthetic.report(of: [runaway] + Synthetic.rows)
+    private static let report = Synthetic.report(of: [runaway] + Synthetic.rows.reversed())
 
     /// It is the first row here, and its turns are the earliest.
     @Test func itIsNeitherABaseNorEarlier() {
@@ -271,10 +271,6 @@ import Testing
             MachineState(others: 5, waiting: 30.4, stolen: 4), nil,
             "BUSY: programs waited for a processor 30 % of the time; other guests of the host took 4 %",
             "Busy: programs waited for a processor 30 % of the time, and other guests of the host took 4 %."
-        ),
-        (
-            MachineState(others: 3, waiting: 1, stolen: 0.1, loadAverage: 0.4), nil, nil,
-            "Quiet: other programs used 3 % of the processors, and other guests of the host took 0 %."
         ),
         (MachineState(waiting: 1), nil, nil, "Quiet: programs waited for a processor 1 % of the time."),
         (MachineState(), nil, nil, "Unknown: the kernel does not show what else ran."),
