@@ -77,7 +77,7 @@ import Testing
     }
 
     private static func server(_ share: Double, _ kept: Double?) -> Change {
-        { ($0.host, $0.realTimeShare, $0.fairShare) = (host(kernel: "6.12.117+deb13-amd64"), share, kept) }
+        { ($0.host, $0.realTimeShare, $0.fairShare) = (host(kernel: "6.12-rt"), share, kept) }
     }
 
     private static func quota(_ stops: UInt64?) -> Change {
@@ -244,7 +244,7 @@ import Testing
             ),
             // Without such a file it is something else that refuses.
             (
-                .usual, "refused, despite limit: 50 (RLIMIT_RTPRIO) → Allow it in the control group (cpu.rt_runtime_us)",
+                .usual, "refused, despite limit: 50 (RLIMIT_RTPRIO) → in the control group (cpu.rt_runtime_us)",
                 { ($0.allowsRealTime, $0.groupRealTimeShare) = (false, 0) }
             ),
         ],

@@ -133,10 +133,11 @@ struct TaskSleepTests {
     /// Also those of a too short period. Peers are measured on the suspending clock.
     @Test(arguments: [(1, .inline, 2_000), (5, .inline, 1), (5, .main, 2_000)] as [(Int, HandlerPlace, Int64)])
     func everyDeadlineIsAccountedFor(timers: Int, place: HandlerPlace, period: Int64) throws {
-        let row = try Short.measure([NamedRow(.taskSleep(.until))]) { request in
+        let rows = try Short.measure([NamedRow(.taskSleep(.until))]) { request in
             (request.timers, request.delivery, request.clock) = (timers, place, .wall)
             request.period = .microseconds(period)
-        }[0]
+        }
+        let row = rows[0]
         #expect(row.key == RowKey("task-sleep", .peer) && row.failure == nil)
         #expect(row.lateness.count >= 20 * UInt64(timers))
     }

@@ -55,6 +55,13 @@ import Testing
         #expect(fitted(ppm: 0, ticks: 100, every: 50) { $0 < 6 ? -10_000 : 0 }?.ppm == 0)
     }
 
+    /// Of three and of fifteen medians, the middle one is off. Student's t for one degree of freedom, and nine tenths.
+    @Test(arguments: [(12, 1, 5_512.86), (64, 8, 25.9808)])
+    func theNoiseIsThatOfTheLine(ticks: Int, late: Int, noise: Double) throws {
+        let drift = try #require(fitted(ppm: 0, ticks: ticks, every: 50) { $0 / 4 == late ? 30_000 : 0 })
+        #expect(abs(drift.ppm) < 1e-6 && abs(drift.noise / noise - 1) < 1e-3, "\(drift)")
+    }
+
     @Test func tooFewTicksOrTicksAtOneTimeHaveNoDrift() {
         #expect([0, 11, 12].map { fitted(ppm: 0, ticks: $0, every: 50) != nil } == [false, false, true])
         #expect(fitted(ppm: 0, ticks: 100, every: 0) == nil)
@@ -344,6 +351,25 @@ import Testing
         let seen = (1...50)
             .count { seed in kind.drift(ticks, ppm: ppm, seed: seed).map { $0.ppm > $0.noise } ?? false }
         #expect(seen >= 25, "\(seen) of 50")
+    }
+
+    /// Each sleep of such a loop adds its own lateness to all later ones, and a stall stays in it for ever.
+    @Test func aLoopWithoutAGridHasTheDriftOfItsSleeps() {
+        let drifts = (1...100)
+            .compactMap { seed in
+                let added = Kind.longLevels.latenesses(10_000, seed: seed)
+                var sum = 0.0
+                let points = added.enumerated()
+                    .map { tick, lateness in
+                        sum += lateness * 1.5 + (tick == 5_000 ? 30_000 : 0)
+                        return Point(time: UInt64(tick) * 1_000_000, lateness: Int64(1000 * sum))
+                    }
+                // Between the two levels of 27 and 50 µs, which are 38,923 and 69,767 ppm.
+                return StretchDrift(points, keepsGrid: false)
+            }
+        #expect(drifts.count == 100)
+        #expect(drifts.allSatisfy { (38_900...69_800).contains($0.ppm) && $0.noise < $0.ppm / 2 })
+        #expect(drifts.count { abs($0.ppm - 52_110) <= $0.noise } >= 97)
     }
 
     @Test func aLoopWithoutAGridFallsBehindByNoMoreThanTheTimeThatPasses() {

@@ -68,10 +68,11 @@ import Testing
             let wrong = Data(text.replacing(part, with: other).utf8)
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(BackendComparison.self, from: wrong) }
         }
-        let file = try TemporaryFile(
-            String(decoding: try JSONEncoder().encode(comparison), as: UTF8.self),
-            suffix: ".json"
-        )
+        let stopped = Data(text.replacing("\"stopped\":false", with: "\"stopped\":true").utf8)
+        #expect(try JSONDecoder().decode(BackendComparison.self, from: stopped) != comparison)
+        let data = try JSONEncoder().encode(comparison)
+        #expect(try JSONDecoder().decode(BackendComparison.self, from: data) == comparison)
+        let file = try TemporaryFile(String(decoding: data, as: UTF8.self), suffix: ".json")
         let shown = try await Command.run(["show", file.path])
         #expect(shown.output == "\(comparison)\n" && shown.complaint.isEmpty)
         let flowing = shown.output.split(separator: "\n").joined(separator: " ")
