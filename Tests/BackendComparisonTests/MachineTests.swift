@@ -250,6 +250,7 @@ struct RightsTests {
         let file = #expect(throws: Failure.self) { try InputFile.read("/nowhere/nothing") }
         let words = " /nowhere/nothing: No such file or directory (errno 2)"
         #expect([program, file].map(\.?.description) == ["starting\(words)", "reading\(words)"])
+        #expect(ProcFile.text("/nowhere/nothing") == nil)
     }
 }
 #endif
