@@ -121,6 +121,15 @@ import Testing
             }
         ),
         (
+            "patience", 10, 1, .above,
+            { wait in
+                var patience = Patience(limit: .nanoseconds(10), now: TimerInstant(nanoseconds: 100))
+                // A tick begins the wait anew.
+                guard !patience.isOver(ticks: 1, now: TimerInstant(nanoseconds: 111)) else { return false }
+                return patience.isOver(ticks: 1, now: TimerInstant(nanoseconds: UInt64(111 + wait)))
+            }
+        ),
+        (
             "a look at the progress", 90, 1, .from,
             { milliseconds in
                 var pace = ProgressPace()
@@ -154,12 +163,6 @@ import Testing
             { advice(turn(10_000, deadlines: 200), turn(100, deadlines: 200, missed: $0)).contains("but it missed") }
         ),
     ]
-
-    private static func plan(_ change: (inout MeasurementPlan.Request) -> Void) throws -> MeasurementPlan {
-        var request = MeasurementPlan.Request(rows: try NamedRow.parse("timerfd,task-sleep,bare,bare"))
-        change(&request)
-        return try MeasurementPlan(request)
-    }
 
     private static func refuses(_ change: @escaping @Sendable (inout MeasurementPlan.Request, Double) -> Void)
         -> @Sendable (Double) -> Bool

@@ -1,6 +1,8 @@
 #if Instrument && DEBUG
+import Glibc
 import TestSupport
 import Testing
+import TimerKernel
 
 @testable import BackendComparison
 
@@ -71,6 +73,9 @@ import Testing
         // Without our own account, or if the machine's does not contain it, nobody knows what others had.
         #expect(state([(before, Self.reading(1000, busy: 500, own: nil))]) == MachineState(waiting: 0, stolen: 0))
         #expect(state([(before, Self.reading(1000, busy: 0, own: 500))]) == MachineState(waiting: 0, stolen: 0))
+        // A little more than the machine's is a difference of two readings.
+        let less = state([(before, Self.reading(1000, busy: 400, own: 500))])
+        #expect(less == MachineState(others: 0, waiting: 0, stolen: 0))
         #expect(state([(before, Self.reading(1000, waiting: nil, busy: 200))]) == MachineState(others: 10, stolen: 0))
         // A count that went back, as after a migration.
         #expect(state([(Self.reading(0, stolen: 50), Self.reading(1000))]) == MachineState(others: 0, waiting: 0))
@@ -96,12 +101,9 @@ import Testing
         #expect(both.quota == QuotaStops(limit: 0.05, periods: 20, stops: 9, share: 45))
         let one = state([stopped], quota: Self.quota)
         #expect(one.waiting == nil && one.quota?.share == 90)
-    }
-
-    @Test func aQuotaWithoutAnAccountHasNone() {
-        let turn = (Self.reading(0, throttling: [nil]), Self.reading(1000, throttling: Self.stops(1, 0, 0)))
-        let found = state([turn], quota: Self.quota)
-        #expect(found.quota == nil && found.waiting == nil)
+        let unknown = (Self.reading(0, throttling: [nil]), Self.reading(1000, throttling: Self.stops(1, 0, 0)))
+        let none = state([unknown], quota: Self.quota)
+        #expect(none.quota == nil && none.waiting == nil, "without an account")
     }
 }
 
@@ -114,6 +116,9 @@ struct MachineFactsTests {
         #expect((0...100).contains(facts.waitingShare ?? 0))
         #expect((0...110).contains(try #require(facts.othersShare)))
         #expect(facts.findings.allSatisfy { !$0.found.isEmpty })
+        let (host, price) = (facts.host, try #require(facts.host.clockRead))
+        #expect((1...host.processors).contains(try #require(host.usableProcessors)))
+        #expect(price > 1 && price < 100_000 && host.clockSource?.isEmpty == false)
     }
 
     @Test func theVersionNamesTheModelOfPreemption() {
@@ -141,9 +146,8 @@ struct MachineFactsTests {
             (old, nil, "quiet", nil, nil), (old, nil, nil, voluntary, nil), ("", nil, nil, nil, nil),
         ]
         let found = cases.map { kernel, shown, options, configuration, _ in
-            let host = Host(system: "", kernel: kernel, machine: "x86_64", cpu: nil, processors: 1, build: .release)
-            return MachineFacts.preemptionMode(
-                on: host,
+            MachineFacts.preemptionMode(
+                on: Synthetic.host(kernel: kernel),
                 shown: shown,
                 bootOptions: options,
                 configuration: configuration
@@ -166,12 +170,6 @@ struct MachineFactsTests {
         #expect(cases.map { MachineFacts.areSome($0.0, in: $0.1) } == cases.map(\.2))
     }
 
-    @Test func otherProgramsHaveTheTimeThatThisProcessHasNot() {
-        let shares = [(1.5, 0.5), (0.5, 0.5), (0.4, 0.5), (0, 0.5)]
-            .map { MachineFacts.othersShare(busy: $0, own: $1, of: 2) }
-        #expect(shares == [50, 0, 0, nil])
-    }
-
     @Test func realTimeThreadsHaveAShareOfThePeriod() {
         let files: [(String?, String?)] = [
             ("950000", "1000000"), ("-1", "1000000"), ("0", "1000000"), ("950000", "0"), (nil, "1000000"),
@@ -184,14 +182,6 @@ struct MachineFactsTests {
 
 /// The facts of this machine.
 struct HostTests {
-    @Test func thisMachineHasFacts() throws {
-        let host = Host.current
-        #expect((1...host.processors).contains(try #require(host.usableProcessors)))
-        let price = try #require(host.clockRead)
-        #expect(price > 1 && price < 100_000)
-        #expect(host.clockSource?.isEmpty == false)
-    }
-
     @Test func aVirtualMachineIsKnownByItsFlag() {
         let texts = ["processor : 0\nflags : fpu hypervisor lahf\n", "flags : fpu\n", "Features : fp\n"]
         #expect(texts.map { Host.isGuest(in: $0) } == [true, false, nil])
@@ -202,6 +192,65 @@ struct HostTests {
         let arm = "CPU implementer\t: 0x41\nCPU part\t: 0xd0c\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n"
         let models = [text, "processor : 0\n", arm + arm].map { Host.cpuModel(in: $0) }
         #expect(models == ["A CPU @ 2.1 GHz", nil, "implementer 0x41, part 0xd0b and 0xd0c"])
+    }
+}
+
+/// Running and waiting of one thread.
+struct ThreadAccountTests {
+    @Test func workIsRunningTimeAndSleepIsNot() throws {
+        let before = try #require(ThreadAccount.current)
+        var last = before
+        while last.running - before.running < 5_000_000 { last = try #require(ThreadAccount.current) }
+        #expect(last.thread == before.thread && last.waiting >= before.waiting)
+        TimerClock.sleep(for: .milliseconds(200))
+        #expect(try #require(ThreadAccount.current).running - last.running < 100_000_000)
+    }
+}
+
+/// What the kernel allows this process.
+struct RightsTests {
+    @Test func rightsAreBitsOfOneLine() {
+        let text = "Name:\ttest\nCapPrm:\t000001ffffffffff\nCapEff:\t"
+        for right in [Capability.lockMemory, .setPriority] {
+            let sets = [
+                "0000000000804000\n", "00000000007fbfff\n", "", "\n", "much\n", "1\t2\n", "10000000000000000\n",
+            ]
+            #expect(sets.map { right.isHeld(in: text + $0) } == [true, false, nil, nil, nil, nil, nil])
+            #expect(right.isHeld != nil)
+        }
+    }
+
+    @Test func aDeviceIsAllowedRefusedOrMissing() {
+        // A folder cannot be written to, even by root.
+        #expect(["/dev/null", "/nowhere/nothing", "/proc"].map(IdleControl.isWritable) == [true, nil, false])
+    }
+
+    @Test func aRealTimePriorityTakesARightOrALimit() async {
+        await #expect(processExitsWith: .success) {
+            Limit.lockedMemory.set(4096)
+            Limit.realTimePriority.set(0)
+            #expect(ResourceLimit.lockedMemory.current == 4096 && ResourceLimit.realTimePriority.current == 0)
+            // The right does not survive this.
+            if getuid() == 0 { setuid(65534) }
+            #expect(RealTime.isAllowed == false)
+        }
+    }
+}
+
+/// Programs that run beside this process.
+@Suite(.waits("programs run beside this process")) struct ChildProcessTests {
+    @Test func theStatusOfAProgramThatHasEndedIsKnown() throws {
+        var child = try ChildProcess("/bin/sh", ["-c", "exit 3"])
+        while child.poll() == nil { pause(.milliseconds(1)) }
+        #expect(child.poll()?.code == 3 && child.poll()?.description == "exit status 3")
+    }
+
+    @Test func aMissingProgramOrFileIsAnError() {
+        let program = #expect(throws: Failure.self) { _ = try ChildProcess("/nowhere/nothing", []) }
+        let file = #expect(throws: Failure.self) { try InputFile.read("/nowhere/nothing") }
+        let words = " /nowhere/nothing: No such file or directory (errno 2)"
+        #expect([program, file].map(\.?.description) == ["starting\(words)", "reading\(words)"])
+        #expect(ProcFile.text("/nowhere/nothing") == nil)
     }
 }
 #endif

@@ -1,4 +1,5 @@
 #if Instrument && DEBUG
+import Dispatch
 import PreciseTimer
 import TestSupport
 import Testing
@@ -11,7 +12,7 @@ import Testing
     /// Ticks of a grid of 1,000 ns: index, lateness and missed deadlines. What the recording makes of them: ticks,
     /// missed, early, misplaced, the deadlines that have passed, and the problem.
     private static let cases: [([(UInt64, Int64, UInt64)], [Int], UInt64, String?)] = [
-        ([(0, 5, 0), (1, 0, 0), (2, 999, 0), (3, 7, 0)], [4, 0, 0, 0], 4, nil),
+        ([(0, 5, 0), (1, 0, 0), (2, 999, 0), (3, 7, 0)], [4, 0, 0, 0], 4, nil), ([(0, 0, 0)], [1, 0, 0, 0], 1, nil),
         // A stall, counted, and not counted.
         ([(0, 10, 0), (1, 3500, 3), (5, 10, 0)], [3, 3, 0, 0], 6, nil),
         ([(0, 3500, 2)], [1, 2, 0, 0], 4, "1 ticks + 2 missed are not the 4 deadlines passed"),
@@ -54,12 +55,6 @@ import Testing
         arrival.deadline = arrival.deadline + 1
         recording.record(arrival)
         #expect(recording.misplaced == 1)
-    }
-
-    @Test func aDeadlineHasPassedAtItsInstant() {
-        let passed = [-1, 0, 999, 1000]
-            .map { deadlines.passed(at: TimerInstant(nanoseconds: UInt64(Int64(Recorded.start) + $0))) }
-        #expect(passed == [0, 1, 1, 2])
     }
 
     /// A call is for the oldest deadline without a tick, or each call is for the next deadline. A sample has its index,
@@ -177,15 +172,6 @@ extension TimerInstant {
         #expect(abs(row(TurnRecord(recordings: [recording])).hop.percentile(100) - 600) < 12)
     }
 
-    @Test func theElapsedTimeHasAPeriodForEachTick() {
-        let turns = [
-            TurnRecord(recordings: [Recorded.recording([5, 5, 5, 5], period: 1000)]),
-            TurnRecord(recordings: [Recorded.recording([])]),
-        ]
-        #expect(turns.map(\.elapsed) == [4005, 0])
-        #expect(row(turns[1]).turns.isEmpty && row(TurnRecord(recordings: [])).turns.isEmpty)
-    }
-
     @Test func pointsOfSeveralTimersAreInTheOrderOfDeadlines() {
         let recordings = [UInt64(0), 500]
             .map { offset in
@@ -199,7 +185,8 @@ extension TimerInstant {
         let turn = TurnRecord(recordings: recordings)
         #expect(turn.start == Recorded.start)
         #expect(turn.points.map { [Int64($0.time), $0.lateness] } == [[0, 1], [500, 501], [1000, 1], [1500, 501]])
-        #expect(turn.elapsed == 3001)
+        let others = [[], [-5]].map { TurnRecord(recordings: [Recorded.recording($0, period: 1000)]).elapsed }
+        #expect(turn.elapsed == 3001 && others == [0, 1000])
         #expect(row(turn).lateness.count == 4)
     }
 
@@ -210,10 +197,7 @@ extension TimerInstant {
         #expect(row(turn, .peer).problem == nil)
     }
 
-    @Test func aPlantedChangeIsWhatItsTextSays() throws {
-        let (factor, tail) = (try Planted.parse("timerfd#2=1.1"), try Planted.parse("libevent=+800us/3%"))
-        #expect(factor.row == "timerfd#2" && factor.factor == 1.1 && factor.share == 0)
-        #expect(tail.row == "libevent" && tail.factor == 1 && tail.delay == 800_000 && tail.share == 0.03)
+    @Test func otherTextsThanAPlantedChangeAreRefused() {
         for text in ["", "timerfd", "timerfd=", "timerfd=x", "timerfd=0", "timerfd=+800us", "timerfd=+x/3%"] {
             #expect(throws: Failure.self) { try Planted.parse(text) }
         }
@@ -225,7 +209,6 @@ struct SampleLinesTests {
         let deadlines = Deadlines(start: TimerInstant(nanoseconds: Recorded.start), period: 1_000_000)
         var recording = Recording(of: deadlines, goal: 10)
         recording.record(Recorded.arrival(0, of: deadlines, lateness: 55_123))
-        recording.record(Recorded.arrival(1, of: deadlines, lateness: -7))
         var arrival = Recorded.arrival(2, of: deadlines, lateness: 3_500_000, missed: 3)
         arrival.woke = TimerInstant(nanoseconds: arrival.delivered.nanoseconds - 1000)
         recording.record(arrival)
@@ -235,12 +218,146 @@ struct SampleLinesTests {
             TurnRecord.header + turn.lines(of: key, lap: 3) == """
                 lap,row,load,timer,index,deadline_ns,wake_lateness_ns,lateness_ns,missed
                 3,timerfd#2,cpu:2,1,0,1000000000,55123,55123,0
-                3,timerfd#2,cpu:2,1,1,1001000000,-7,-7,0
                 3,timerfd#2,cpu:2,1,2,1002000000,3499000,3500000,3
                 3,timerfd#2,cpu:2,2,0,1000000000,0,0,0
 
                 """
         )
+    }
+}
+
+/// What held up a late tick.
+@Suite struct LateWatchTests {
+    @Test func theCauseExplainsHalfOfTheLateness() {
+        // Of a thread whose tick was late by 1,000 ns: running, waiting, spinning, whether time was stolen, and the
+        // exit from an idle state.
+        let cases: [(UInt64, UInt64, UInt64, Bool, UInt64?, LateTicks.Cause)] = [
+            (0, 500, 0, false, 0, .waited), (0, 499, 0, false, 0, .stalled), (500, 0, 0, false, 0, .worked),
+            (499, 0, 0, false, 0, .stalled), (0, 0, 0, false, 500, .idle), (0, 0, 0, false, 499, .stalled),
+            (0, 0, 0, true, 0, .stolen),
+            // Spinning is no work.
+            (900, 0, 401, false, 0, .stalled), (900, 0, 400, false, 0, .worked), (100, 0, 400, false, 0, .stalled),
+            // What the kernel measured counts before what may have been.
+            (900, 900, 0, true, 900, .waited), (900, 0, 0, true, 900, .worked), (0, 0, 0, true, 900, .stolen),
+            // An account that is not shown is no cause.
+            (0, 0, 0, false, nil, .stalled),
+        ]
+        let found = cases.map { running, waiting, spin, isStolen, idleExit, _ in
+            let end = ThreadAccount(thread: 1, running: 70 + running, waiting: 30 + waiting)
+            return cause(to: end, spin: spin, isStolen: isStolen, longestIdleExit: idleExit)
+        }
+        #expect(found == cases.map(\.5))
+    }
+
+    /// Another thread's account, or that of a later thread with the number of an ended one, says nothing.
+    @Test func theFirstTickOfAThreadIsNotExplained() {
+        let others: [ThreadAccount?] = [
+            ThreadAccount(thread: 2, running: 70, waiting: 930), ThreadAccount(thread: 1, running: 3, waiting: 30),
+        ]
+        #expect(others.allSatisfy { cause(to: $0, isStolen: true, longestIdleExit: 900) == .unseen })
+        let first = LateTicks.Cause(of: 1000, from: nil, to: start, isStolen: true, longestIdleExit: 900)
+        #expect(first == .unseen)
+        // A sandbox may hide the account from every tick, also from those that are not the first.
+        #expect(cause(to: nil, isStolen: true, longestIdleExit: 900) == .unshown)
+        let hidden = LateTicks.Cause(of: 9, from: nil, to: nil, isStolen: false, longestIdleExit: 9)
+        #expect(hidden == .unshown)
+    }
+
+    /// Dispatch's workers take turns.
+    @Test func aThreadThatReturnsIsNotOnItsFirstTick() {
+        let watch = LateWatch(threshold: 1000)
+        watch.note(lateness: 0, at: 1_000_000)
+        let done = DispatchSemaphore(value: 0)
+        DispatchQueue.global()
+            .async {
+                watch.note(lateness: 0, at: 2_000_000)
+                done.signal()
+            }
+        done.wait()
+        watch.note(lateness: 2000, at: 3_000_000)
+        #expect(watch.late.count == 1)
+        #expect(watch.late[.unseen] == 0)
+    }
+
+    /// The words of a guess say so.
+    @Test func causesThatNothingShowsAreWordedAsGuesses() {
+        let guesses: [LateTicks.Cause] = [.stolen, .idle]
+        #expect(LateTicks.Cause.allCases.filter { $0.words.hasPrefix("maybe ") } == guesses)
+    }
+
+    @Test func theWatchKnowsItsOwnCost() throws {
+        let watch = LateWatch(threshold: 1000)
+        let start = try #require(ResourceUsage.ofAllThreads)
+        for tick in 0..<200 { watch.note(lateness: 0, at: UInt64(1 + tick)) }
+        let all = try #require(ResourceUsage.ofAllThreads) - start
+        let cost = try #require(watch.usage)
+        #expect(cost.cpuNanoseconds > 0)
+        #expect(cost.cpuNanoseconds <= all.cpuNanoseconds)
+    }
+
+    private let start = ThreadAccount(thread: 1, running: 70, waiting: 30)
+
+    /// The kernel counts the threads that a quota stops as threads that wait. It stops new threads, too.
+    @Test func aQuotaThatStoppedTheProcessForHalfOfTheLatenessIsTheCause() {
+        let waited = ThreadAccount(thread: 1, running: 70, waiting: 930)
+        let cases: [(UInt64?, ThreadAccount?, LateTicks.Cause)] = [
+            (500, waited, .throttled), (500, nil, .throttled), (499, waited, .waited), (0, waited, .waited),
+            (nil, waited, .waited), (499, nil, .unshown),
+        ]
+        #expect(cases.map { cause(to: $0.1, throttled: $0.0) } == cases.map(\.2))
+    }
+
+    @Test func theGroupThatWasStoppedLongestCounts() {
+        func account(_ nanoseconds: UInt64) -> Throttling { Throttling(periods: 9, stops: 9, nanoseconds: nanoseconds) }
+        let cases: [([Throttling?], [Throttling?], UInt64?)] = [
+            ([account(5), account(100)], [account(25), account(110)], 20),
+            ([nil, account(1)], [account(9), account(4)], 3),
+            ([account(1)], [nil], nil), ([], [account(7)], nil), ([account(9)], [account(7)], nil), ([], [], nil),
+        ]
+        #expect(cases.map { LateWatch.longestStop(from: $0.0, to: $0.1) } == cases.map(\.2))
+    }
+
+    private func cause(
+        to end: ThreadAccount?,
+        spin: UInt64 = 0,
+        throttled: UInt64? = nil,
+        isStolen: Bool = false,
+        longestIdleExit: UInt64? = nil
+    ) -> LateTicks.Cause {
+        .init(
+            of: 1000,
+            from: start,
+            to: end,
+            spin: spin,
+            throttled: throttled,
+            isStolen: isStolen,
+            longestIdleExit: longestIdleExit
+        )
+    }
+
+    @Test func deadlinesThatOneWaitHeldUpHaveOneCause() throws {
+        let watch = LateWatch(threshold: 1_000_000)
+        watch.note(lateness: 0, at: TimerClock.suspending.nanoseconds)
+        // A stall of the whole machine is neither work nor waiting.
+        let start = try #require(ThreadAccount.current)
+        var last = start
+        while last.running + last.waiting < start.running + start.waiting + 20_000_000 {
+            last = try #require(ThreadAccount.current)
+        }
+        let now = TimerClock.suspending.nanoseconds
+        // Three deadlines passed while the thread worked. It serves them one after the other.
+        for tick in 0..<3 { watch.note(lateness: 15_000_000 - Int64(tick) * 1_000_000, at: now + UInt64(tick)) }
+        #expect(watch.late.count == 3)
+        // On a busy machine, the thread waits for its processor in the middle of the work.
+        #expect(watch.late[.worked] + watch.late[.waited] == 3, "\(watch.late.words)")
+    }
+
+    /// What makes a row without a grid late is the row itself.
+    @Test(.works("a turn measures real ticks")) func everyTickAboveTheThresholdIsCounted() throws {
+        let asked = [NamedRow(.bare(.timerFD)), NamedRow(.taskSleep(.forPeriod))]
+        let rows = try [Duration.zero, .seconds(3600), nil].map { why in try Short.measure(asked) { $0.why = why } }
+        #expect(rows.map { $0[0].late?.count } == [Int(rows[0][0].ticks.count), 0, nil])
+        #expect(rows.allSatisfy { $0[1].late == nil })
     }
 }
 #endif

@@ -13,23 +13,6 @@ import Testing
 
     private func lines(_ screen: String) -> [String] { screen.split(separator: "\n").map(String.init) }
 
-    /// A difference is a time, and no number has more than two digits that mean something.
-    @Test func theFirstScreenIsKnown() {
-        let lines = lines(Synthetic.report.screen())
-        let known = [
-            /1 ms timer · 30 s · A, 2 vCPU guest · Linux 6\.1/,
-            #/ +p50 +p99 \(range\) +missed +drift ppm +CPU +than timerfd/#,
-            /timerfd +39 µs +2\d\d µs \(\d+–\d+\) +0\.0 % +0 ± 3 +2\.0 %/,
-            /dispatch +46 µs +\d+ µs \(\d+–\d+\) +0\.0 % +0 ± 3 +3\.0 % +[\d.]+ µs later/,
-            /hybrid +0\.12 µs +60 µs \(\d+–\d+\) +0\.0 % +0 ± 3 +9\.0 % +39 µs earlier/,
-            /task-sleep +\d+ µs +[\d.]+ ms \([\d.]+–[\d.]+\) +0\.0 % +0 ± 3 +9\.0 % +\d+ µs later/,
-            /bare +39 µs +\d+ µs \(\d+–\d+\) +0\.0 % +0 ± 3 +2\.0 % +same/,
-            /timerfd is enough unless .*/, /At p99, hybrid is earlier than timerfd, and task-sleep is later\./,
-        ]
-        #expect(lines.count == known.count)
-        for (line, known) in zip(lines, known) { #expect(line.wholeMatch(of: known) != nil, "\(line)") }
-    }
-
     /// Drift was not in the table, and missed was pushed out.
     @Test(arguments: [Synthetic.report, busy], [30, 40, 60, 79, 80])
     func aNarrowTerminalHasFewerColumnsAndNoBrokenLine(report: Report, width: Int) {
@@ -40,10 +23,10 @@ import Testing
     }
 
     @Test func aBusyMachineAndWhatIsMissingStandUnderTheHeading() {
-        #expect(lines(Self.busy.screen())[1] == "BUSY: other programs used 97 % of the processors (load 5.4 on 2)")
-        let rows = Synthetic.rows(changing: 4) { $0.turns.removeLast() }
-        let partial = lines(Report(Synthetic.results(rows, isStopped: true)).screen())
-        #expect(partial[1] == "PARTIAL: stopped after 30 s; the last lap lacks bare")
+        var results = Self.busy.results
+        results.isStopped = true
+        let busy = "BUSY: other programs used 97 % of the processors (load 5.4 on 2)"
+        #expect(lines(Report(results).screen())[1...2] == ["PARTIAL: stopped after 30 s", busy])
     }
 
     @Test func everyLoadHasItsBlockAndColourIsOnlyForATerminal() {
@@ -54,35 +37,23 @@ import Testing
 
     @Test(
         arguments: [
-            (true, ["TERM": "xterm"], true), (false, ["TERM": "xterm"], false), (true, [:], false),
-            (true, ["TERM": ""], false),
-            (true, ["TERM": "dumb"], false), (true, ["TERM": "xterm", "NO_COLOR": "1"], false),
-            (true, ["TERM": "xterm", "NO_COLOR": ""], true),
-        ] as [(Bool, [String: String], Bool)]
-    )
-    func escapeCodesAreForATerminalThatObeysThem(isTerminal: Bool, environment: [String: String], obeys: Bool) {
-        #expect(Display(isTerminal: isTerminal, columns: 80, environment: environment).obeysEscapes == obeys)
-    }
-
-    @Test(
-        arguments: [
             (true, 132, nil, 132), (true, nil, nil, 80), (true, 132, "60", 60), (true, 132, "0", 132),
             (true, 132, "x", 132),
             (false, nil, "60", nil),
         ] as [(Bool, Int?, String?, Int?)]
     )
     func theUsersColumnsComeBeforeTheTerminals(isTerminal: Bool, columns: Int?, asked: String?, width: Int?) {
-        let environment = asked.map { ["COLUMNS": $0] } ?? [:]
-        #expect(Display(isTerminal: isTerminal, columns: columns, environment: environment).width == width)
+        let environment = ["TERM": "xterm", "NO_COLOR": "", "COLUMNS": asked ?? ""]
+        let display = Display(isTerminal: isTerminal, columns: columns, environment: environment)
+        #expect(display.width == width && display.obeysEscapes == isTerminal)
     }
 
     @Test(
         arguments: [
             ([:], false), (["LANG": "C"], true), (["LANG": "POSIX"], true), (["LANG": "de_DE.UTF-8"], false),
             (["LANG": "en_US.utf8"], false), (["LC_ALL": "C", "LANG": "C.UTF-8"], true),
-            (["LC_CTYPE": "C.UTF-8"], false),
-            (["LC_ALL": "", "LC_CTYPE": "", "LANG": "C"], true), (["LC_CTYPE": "C.UTF-8", "LANG": "C"], false),
-            (["LANG": "de_DE.ISO-8859-1"], true),
+            (["LC_CTYPE": "C.UTF-8"], false), (["LC_ALL": "", "LC_CTYPE": "", "LANG": "C"], true),
+            (["LC_CTYPE": "C.UTF-8", "LANG": "C"], false), (["LANG": "de_DE.ISO-8859-1"], true),
         ] as [([String: String], Bool)]
     )
     func onlyALocaleThatIsNamedTakesUnicodeAway(environment: [String: String], isASCII: Bool) {
@@ -121,12 +92,6 @@ import Testing
         #expect(width != 80 || text.contains("\n  not met    timerfd   p99"), "\(text)")
     }
 
-    @Test(arguments: [30, 40, 80]) func theDoctorFitsATerminal(width: Int) {
-        let text = MachineFacts(host: Synthetic.host).screen(width: width)
-        #expect(text.split(separator: "\n").allSatisfy { $0.count <= width }, "\(text)")
-        #expect(text.contains(#/(\n|^)(good|usual|limits|unknown) +clock source/#) && text.contains("\nunknown  "))
-    }
-
     @Test func lateTicksCutSpinsAndRemarksAreSaid() {
         var rows = Synthetic.rows(changing: 0) { row in
             row.late = LateTicks(threshold: 500_000)
@@ -148,7 +113,7 @@ import Testing
     @Test func twoFilesStandSideBySide() {
         var other = Self.busy.results
         other.rows.removeLast(3)
-        other.host = Host(system: "Linux", kernel: "6", machine: "x86_64", cpu: "B", processors: 4, build: .release)
+        other.host = Synthetic.host(cpu: "B", processors: 4)
         let text = Report.sideBySide([("a.json", Synthetic.report), ("b.json", Report(other))])
         let form =
             /1  a\.json: 1 ms timer.*\n2  b\.json: 1 ms timer.*\n   BUSY: .*\n +p50 1 +p50 2 +p99 \(range\) 1 [^~]*/
@@ -193,27 +158,82 @@ import Testing
         #expect(Words(Report(results)).heading().contains(" · \(words) · "))
     }
 
-    @Test func theConfidenceNamesTheLaps() {
-        let range =
-            "The range of p50 contains the true p50 in about 99 of 100 runs of 40 laps. The range of a figure that "
-            + "a few stalls decide, such as p99, does so in 70 to 99."
-        let drift = " The ± of a drift comes from one stretch."
-        let verdict = " “Later” and “earlier” are as reliable as the range of p50."
-        let limit = " Another hour may give other figures."
-        #expect(words().confidence == range + drift + verdict + limit)
-        #expect(words([Synthetic.rows[0]]).confidence == range + drift + limit, "nothing is compared")
-        let still = [Synthetic.row("timerfd", of: Synthetic.rows[0].turns, drift: nil)]
-        #expect(words(still).confidence == range + limit, "no drift")
-        let busy = "Not very: these figures say more about the machine’s other work than about the timers. "
-        #expect(words(others: 97).confidence == busy + range + drift + verdict + limit)
+    @Test func theConfidenceIsWhatLimitsIt() {
+        let (drift, verdict) = (" The ± of a drift comes from one stretch.", " “Later” and “earlier” are as")
+        let (alone, one) = (words([Synthetic.rows[0]]).confidence, Synthetic.rows[0].turns)
+        let still = words([Synthetic.row("timerfd", of: one, drift: nil)]).confidence
+        #expect([alone, still].map { $0.contains(drift) } == [true, false] && !alone.contains(verdict))
         var throttled = Synthetic.results(Synthetic.rows)
         throttled.machine.quota = QuotaStops(limit: 0.05, periods: 66, stops: 51, share: 72.4)
-        let stops = "Not very: these figures say more about the quota than about the timers. "
-        #expect(Words(Report(throttled)).confidence == stops + range + drift + verdict + limit)
+        let limits = [words(others: 97), Words(Report(throttled))].map(\.confidence)
+        #expect(limits[0].hasPrefix("Not very: these figures say more about the machine’s other work than about"))
+        #expect(limits[1].hasPrefix("Not very: these figures say more about the quota than about"))
         let few = " too few for ranges and verdicts: measure longer (--time)."
         #expect(words(Synthetic.pair(laps: 7)).confidence == "7 laps are" + few)
         #expect(words(Synthetic.pair(laps: 1)).confidence == "1 lap is" + few)
     }
 }
 
+/// The figures in each form: in words, as JSON, CSV, Markdown and a wide table, and in a need.
+@Suite struct FigureTests {
+    /// A figure, its key, a value with a range, and both in words. Its name is the title in a wide table.
+    private static let figures: [(Figure, key: String, Estimate, text: String, range: String)] = [
+        (.p50, "p50_ns", Estimate(39_000, 38_000...41_000), "39 µs", "39 µs (38–41)"),
+        (.p90, "p90_ns", Estimate(4_400_000, 950_000...46_000_000), "4.4 ms", "4.4 ms (0.95–46)"),
+        (.p99, "p99_ns", Estimate(26_000_000), "26 ms", "26 ms (?)"),
+        (.p999, "p999_ns", Estimate(120, 0...1_000), "0.12 µs", "0.12 µs (0.0–1.0)"),
+        (.missed, "missed_percent", Estimate(2.5, 0.04...12), "2.5 %", "2.5 % (0.0–12.0)"),
+        (.drift, "drift_ppm", Estimate(12.4, 9...15), "12 ppm", "12 ± 3 ppm"),
+        (.cpu, "cpu_percent", Estimate(3), "3.0 %", "3.0 %"),
+        (.wakeUps, "wakeups_per_tick", Estimate(1, 0.999...1.25), "1.00", "1.00 (1.00–1.25)"),
+        (.switches, "switches_per_tick", Estimate(1.005, 1...2), "1.00", "1.00 (1.00–2.00)"),
+    ]
+
+    @Test func eachHasItsKeyItsUnitAndItsRange() {
+        #expect(Self.figures.map(\.0) == Figure.allCases && Self.figures.map(\.0.field) == Self.figures.map(\.key))
+        #expect(Self.figures.map { $0.0.text($0.2.value) } == Self.figures.map(\.text))
+        #expect(Self.figures.map { $0.0.text($0.2) } == Self.figures.map(\.range))
+        for figure in Figure.allCases {
+            let unit =
+                ["ns": "us", "percent": "%", "ppm": "ppm"][String(figure.field.split(separator: "_").last ?? "")] ?? ""
+            #expect(throws: Never.self) { try Need.parse("timerfd.\(figure.rawValue) < 2\(unit)") }
+        }
+    }
+
+    /// Of 8,000 deadlines, so that no figure is missing.
+    private static let report = Synthetic.report(
+        of: [("timerfd", 39_000.0), ("\"b\"|c*", 120), ("a,b", 60_000)]
+            .map { Synthetic.row($0.0, lateness: $0.1, laps: 400) }
+    )
+
+    @Test func eachIsInEveryForm() throws {
+        let (csv, wide) = (Self.report.csv.split(separator: "\n"), Self.report.screen(isWide: true))
+        let json = try JSONFile.encode(Self.report)
+        let keys = Self.figures.map(\.key) + ["max_ns"]
+        #expect(csv[0] == "row,load,figure,value,low,high" && csv.count == 1 + 3 * keys.count)
+        for (row, name) in zip(Self.report.rows, ["timerfd", "\"\"\"b\"\"|c*\"", "\"a,b\""]) {
+            for (figure, key, _, _, _) in Self.figures {
+                let known = try #require(row.figures[figure])
+                let ends = known.interval.map { "\($0.lowerBound),\($0.upperBound)" } ?? ","
+                #expect(csv.contains("\(name),idle,\(key),\(known.value),\(ends)"))
+            }
+            #expect(csv.contains { $0.hasPrefix("\(name),idle,max_ns,") && $0.hasSuffix(",,") })
+        }
+        #expect(keys.filter { json.split(separator: "\"\($0)\":{\"estimate\":").count != 4 } == [])
+        #expect((Figure.allCases.map(\.rawValue) + ["worst", "waited"]).filter { !wide.contains($0) } == [])
+        #expect(wide.contains(#/\|c\* .*3\d µs \(\d+–\d+\) earlier/#))
+    }
+
+    @Test func markdownIsTheScreen() {
+        let text = Self.report.markdown
+        let title = "\n| row | p50 | p99 (range) | missed | drift ppm | CPU | than timerfd |\n| --- | ---: |"
+        let parts = ["1 ms timer · 30 s", title, "\n| \"b\"\\|c\\* | 0.12 µs | ", "\n- timerfd is enough unless "]
+        #expect(parts.filter { !text.contains($0) } == [])
+    }
+
+    @Test func timesHaveTwoDigitsInTheUnitThatFits() {
+        let times = [39_000, 331_000_000, 1_500_000_000, 999_600, 0, 9_960, 994_000].map(NumberText.time)
+        #expect(times == ["39 µs", "331 ms", "1.5 s", "1.0 ms", "0.0 µs", "10 µs", "994 µs"])
+    }
+}
 #endif

@@ -14,33 +14,20 @@ enum Synthetic {
     /// - Parameters:
     ///   - latenesses: nanoseconds, one for each deadline, in any order.
     ///   - missed: how many of them belong to deadlines without a tick.
-    ///   - cpu: percent of a processor.
+    ///   - cpu: percent of a processor; nil if the kernel shows no account.
     /// - Returns: the turn.
-    static func turn(_ latenesses: [Int64], missed: UInt64 = 0, cpu: Double = 1) -> Turn {
+    static func turn(_ latenesses: [Int64], missed: UInt64 = 0, cpu: Double? = 1) -> Turn {
         let ordered = latenesses.sorted()
-        let ticks = Int64(latenesses.count) - Int64(missed)
+        let ticks = cpu.map { _ in Int64(latenesses.count) - Int64(missed) }
         return Turn(
             median: UInt64(max(ordered[(ordered.count - 1) / 2], 0)),
             lateness: SparseHistogram(latenesses),
             missed: missed,
-            cpu: Int64(Double(latenesses.count) * 10_000 * cpu),
+            cpu: cpu.map { Int64(Double(latenesses.count) * 10_000 * $0) },
             wakeUps: ticks,
             switches: ticks,
-            elapsed: UInt64(latenesses.count) * 1_000_000
-        )
-    }
-
-    /// A turn of a kernel that shows no account.
-    static func withoutAccount(_ turn: Turn) -> Turn {
-        Turn(
-            median: turn.median,
-            lateness: turn.lateness,
-            missed: turn.missed,
-            cpu: nil,
-            wakeUps: nil,
-            switches: nil,
-            elapsed: turn.elapsed,
-            runDelay: nil
+            elapsed: UInt64(latenesses.count) * 1_000_000,
+            runDelay: cpu.map { _ in 0 }
         )
     }
 
@@ -76,7 +63,7 @@ enum Synthetic {
         tail: Double = 0,
         share: Double = 0,
         missed: UInt64 = 0,
-        cpu: Double = 1,
+        cpu: Double? = 1,
         seed: UInt64 = 1
     ) -> MeasuredRow {
         var random = SplitMix64(seed: seed &+ UInt64(name.utf8.reduce(0) { $0 &* 31 &+ UInt64($1) }))
@@ -111,12 +98,27 @@ enum Synthetic {
         return LatenessSeries(points)
     }
 
-    static let host: Host = {
-        var host = Host(system: "Linux", kernel: "6.1", machine: "x86_64", cpu: "A CPU", processors: 2, build: .release)
+    static func host(
+        kernel: String = "6.1",
+        machine: String = "x86_64",
+        cpu: String? = "A CPU",
+        processors: Int = 2,
+        build: Host.Build = .release
+    ) -> Host {
+        var host = Host(
+            system: "Linux",
+            kernel: kernel,
+            machine: machine,
+            cpu: cpu,
+            processors: processors,
+            build: build
+        )
         (host.clockSource, host.governor, host.hypervisor) = ("tsc", "performance", true)
         (host.usableProcessors, host.clockRead) = (2, 26.1)
         return host
-    }()
+    }
+
+    static let host = host()
 
     /// Results of rows with 30 s on a quiet machine.
     static func results(

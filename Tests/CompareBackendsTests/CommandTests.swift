@@ -1,21 +1,16 @@
 #if Instrument && DEBUG
 import Foundation
 import Glibc
+import PreciseTimer
 import TestSupport
 import Testing
+
+@testable import BackendComparison
 
 /// The command's measurements and output, as a user sees them.
 @Suite(.works("the command measures this machine")) struct CommandTests {
     /// A lap of twenty deadlines for each row.
     static let shortRun = ["--period", "5ms", "--laps", "1", "--quiet"]
-
-    /// The results of a run that writes them as JSON.
-    static func results(_ arguments: [String]) async throws -> DecodedResults {
-        let outcome = try await Command.run(arguments + Command.json)
-        try #require(outcome.code == 0, "\(outcome)")
-        // Fails to decode if there is anything but JSON on standard output.
-        return try JSONDecoder().decode(DecodedResults.self, from: Data(outcome.output.utf8))
-    }
 
     /// There were 38 options.
     @Test func helpExplainsEveryCommandAndTheFewOptions() async throws {
@@ -54,35 +49,18 @@ import Testing
         #expect(outcome.code == 1 && outcome.output.isEmpty && outcome.complaint.contains("/proc"), "\(outcome)")
     }
 
-    @Test func aShortRunMeasuresEveryUsualRow() async throws {
-        let results = try await Self.results(Self.shortRun)
-        #expect(results.schema == 5 && !results.stopped && results.missing.isEmpty)
-        let names = results.rows.map(\.row)
-        #expect(names.first == "timerfd" && names.suffix(3) == ["task-sleep", "sleep-for", "bare"])
-        #expect(results.rows.map(\.base) == names.map { ["timerfd", "sleep-for"].contains($0) ? nil : "timerfd" })
-        for row in results.rows {
-            let laps = [row.lateness.count, row.turns["median_ns"]?.count]
-            #expect(
-                laps == [1, 1] && row.deadlines >= (row.row == "sleep-for" ? 1 : 20) && row.ticks.early == 0,
-                "\(row.row)"
-            )
-            // A stall adds missed deadlines, and a hundred deadlines have a p99. A loop without a grid has neither.
-            let areThere = ["p50_ns", "p99_ns", "missed_percent"].map { row.figures[$0] != nil }
-            let keepsGrid = row.row != "sleep-for"
-            #expect(areThere == [keepsGrid, keepsGrid && row.deadlines >= 100, keepsGrid], "\(row.row)")
-        }
-    }
-
-    /// Fault 8 and fault 10: a run as long as was asked for, with its drift on the screen.
+    /// Fault 8 and fault 10: a run of the usual rows, as long as was asked for, with its drift on the screen.
     @Test func aRunTakesTheTimeThatWasAskedFor() async throws {
         let start = ContinuousClock.now
-        let outcome = try await Command.run(["--rows", "timerfd,bare", "--time", "2s"])
+        let outcome = try await Command.run(["--time", "2s"])
         #expect(outcome.code == 0 && ContinuousClock.now - start > .seconds(1), "\(outcome)")
         // A reader without a terminal.
-        #expect(outcome.complaints == ["measuring timerfd, bare under idle for 2 s"])
+        let names = NamedRow.usual(on: .suspending).map(\.name)
+        #expect(outcome.complaints.last == "measuring \(names.joined(separator: ", ")) under idle for 2 s")
         let lines = outcome.output.split(separator: "\n")
         #expect(lines[0].hasPrefix("1 ms timer · ") && lines.allSatisfy { $0.count <= 80 })
         #expect(lines.contains { $0.contains(/^timerfd  .* -?\d+(\.\d)? ± \d+/) })
+        #expect(names.filter { name in !lines.contains { $0.hasPrefix("\(name) ") } } == [])
         #expect(!outcome.output.contains("\u{1B}"), "no colour where there is no terminal")
     }
 
@@ -110,11 +88,10 @@ import Testing
         #expect(outcome.code == 128 + signal)
         #expect(outcome.complaints.last == "stopped by \(name): partial results")
         #expect(outcome.output.contains(/\nPARTIAL: stopped after .*no drift for any row/))
-        let results = try JSONDecoder().decode(DecodedResults.self, from: Data(file.text.utf8))
-        #expect(results.stopped && results.rows.map(\.row) == ["timerfd", "bare"])
-        #expect(results.missing.first?.hasPrefix("stopped after ") == true)
-        let ticked = results.rows.reduce(0) { $0 + Int($1.figures["ticks"]?.estimate ?? 0) }
-        #expect(Self.lines(of: path) == ticked + 1, "every tick that counts is in the file")
+        let results = try JSONFile.decode(file.text.utf8)
+        #expect(results.isStopped && results.rows.map(\.key.row) == ["timerfd", "bare"])
+        let ticked = results.rows.reduce(0) { $0 + $1.ticks.count }
+        #expect(Self.lines(of: path) == Int(ticked) + 1, "every tick that counts is in the file")
     }
 
     /// Fault 10: interrupted after 8 s it said "no results". A turn that has not ended has none.
@@ -135,33 +112,6 @@ import Testing
         let text = try? String(contentsOfFile: path, encoding: .utf8)
         return text?.split(separator: "\n").count ?? 0
     }
-}
-
-/// The JSON, as a user's program would declare it.
-struct DecodedResults: Decodable {
-    struct Figure: Decodable {
-        let estimate: Double
-        let low: Double?
-    }
-
-    struct Ticks: Decodable { let early: Int }
-
-    struct Row: Decodable {
-        let row: String
-        let base: String?
-        let figures: [String: Figure]
-        let verdicts: [String: String]
-        let turns: [String: [Int]]
-        let lateness: [String]
-        let ticks: Ticks
-
-        var deadlines: Double { figures["deadlines"]?.estimate ?? 0 }
-    }
-
-    let schema: Int
-    let stopped: Bool
-    let missing: [String]
-    let rows: [Row]
 }
 
 /// The built command, run as a child.
@@ -221,6 +171,75 @@ enum Sample {
         let rows = try #require(object["rows"] as? [[String: Any]])
         object["rows"] = rows.filter { ["timerfd", "dispatch", "bare"].contains($0["row"] as? String) }
         return String(decoding: try JSONSerialization.data(withJSONObject: object), as: UTF8.self)
+    }
+}
+
+/// Hostile arguments and files: each gives one clear line and the right exit code, before any measurement.
+@Suite(.works("the command is a process of its own")) struct NonsenseTests {
+    private let sample: TemporaryFile
+
+    init() throws { sample = try Sample.file() }
+
+    /// The tests of the parsers have many more.
+    @Test func senselessArgumentsAreRefused() async throws {
+        let (old, file) = (try TemporaryFile("{\"schema\": 3}", suffix: ".json").path, sample.path)
+        let senseless = [
+            ["--period", "1\n2\u{1B}[31m"], ["--period"], ["--period", "1h", "--time", "1s"], ["--laps", "three"],
+            ["--timers", "-3"], ["--deliver", "nowhere"], ["--clock", "cpu"], ["--load", "idle,"],
+            ["--seed", "18446744073709551616"], ["--need", "timerfd"], ["--need", "nobody.p50 < 1ms"],
+            ["--need", "timerfd.p50 later 5% than /nowhere.json"], ["--thread", "budget:5%", "--rows", "timerfd"],
+            ["-o", ""], ["-o", "results.txt"], ["-o", "a.json", "-o", "a.json"], ["--nonsense"], ["extra"],
+            ["show"], ["show", "/nowhere"], ["show", "/"], ["show", "-"], ["show", old], ["show", file, old],
+            ["--need", "timerfd.p50 later 5% than \(old)"], ["show", file, "-o", "all.ticks.csv"],
+            ["show", file, file, "--need", "p50 < 1s"], ["show", file, file, "-o", "x.json"],
+        ]
+        for arguments in senseless { try await refused(arguments, code: 2) }
+        try await refused(["--rows", "runloop", "--clock", "wall"], code: 3)
+    }
+
+    /// A file that cannot be opened leaves no other file.
+    @Test func anUnwritableFileIsReportedBeforeTheMeasurement() async throws {
+        let folder = try TemporaryFolder()
+        for file in ["/proc/nothing.html", "/nonexistent/all.ticks.csv"] {
+            try await refused(["-o", "\(folder.path)/a.json", "-o", file], code: 2)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+    }
+
+    @Test func resultsThatCannotBeWrittenAreAnError() async throws {
+        let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+        let outcome = try await Command.run(["show", sample.path], output: full)
+        #expect(outcome.code == 1 && outcome.complaints.count == 1)
+        #expect(outcome.complaint.hasPrefix("error: writing the results"))
+    }
+
+    /// As in `compare-backends doctor | head -1`.
+    @Test func aReaderThatLeavesEndsTheCommandInSilence() async throws {
+        for arguments in [["doctor"], ["show", sample.path, "-o", "-"]] {
+            let pipe = Pipe()
+            try pipe.fileHandleForReading.close()
+            let outcome = try await Command.run(arguments, output: pipe.fileHandleForWriting)
+            #expect(outcome.code == 141 && outcome.complaint.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["<&- >&- 2>&-", ">&-"])
+    func noFileIsTakenForAStandardDescriptorThatIsClosed(redirection: String) async throws {
+        let (results, page) = (try TemporaryFile(suffix: ".json"), try TemporaryFile(suffix: ".html"))
+        let outcome = try await Command.run(
+            CommandTests.shortRun + ["--rows", "timerfd", "-o", results.path, "-o", page.path],
+            redirection: redirection
+        )
+        // Results that cannot be shown are an error, and no file receives them.
+        #expect(outcome.code == 1)
+        #expect(try JSONFile.decode(results.text.utf8).rows.count == 1)
+        #expect(try page.text.hasSuffix("</html>\n"))
+    }
+
+    private func refused(_ arguments: [String], code: Int32) async throws {
+        let outcome = try await Command.run(arguments)
+        #expect(outcome.code == code && outcome.output.isEmpty, "\(arguments) \(outcome)")
+        #expect(outcome.complaints.count == 1 && outcome.complaint.hasPrefix("error: "), "\(arguments) \(outcome)")
     }
 }
 #endif

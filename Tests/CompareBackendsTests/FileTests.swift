@@ -1,9 +1,12 @@
 #if Instrument && DEBUG
-import BackendComparison
 import Foundation
+import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
+
+@testable import BackendComparison
+@testable import compare_backends
 
 /// The files that the command writes, its work with saved results, and its verdicts.
 @Suite(.works("the command measures this machine")) struct FileTests {
@@ -60,16 +63,20 @@ import Testing
         let text = try await Command.run(["--laps", "9", "--quiet"] + rows + Command.json).output
         let comparison = try JSONDecoder().decode(BackendComparison.self, from: Data(text.utf8))
         #expect(comparison.rows.map(\.backend) == [.timerFD, .hybrid], "of the first load, and without bare")
+        #expect(comparison.isComplete && comparison.rows.allSatisfy { $0.failure == nil && $0.deadlines >= 180 })
         for (part, other) in [("\"schema\":5", "\"schema\":3"), ("\"median_ns\"", "\"a\"")] {
             let wrong = Data(text.replacing(part, with: other).utf8)
             #expect(throws: DecodingError.self) { try JSONDecoder().decode(BackendComparison.self, from: wrong) }
         }
-        let file = try TemporaryFile(
-            String(decoding: try JSONEncoder().encode(comparison), as: UTF8.self),
-            suffix: ".json"
-        )
+        let stopped = Data(text.replacing("\"stopped\":false", with: "\"stopped\":true").utf8)
+        #expect(try JSONDecoder().decode(BackendComparison.self, from: stopped) != comparison)
+        let data = try JSONEncoder().encode(comparison)
+        #expect(try JSONDecoder().decode(BackendComparison.self, from: data) == comparison)
+        let file = try TemporaryFile(String(decoding: data, as: UTF8.self), suffix: ".json")
         let shown = try await Command.run(["show", file.path])
         #expect(shown.output == "\(comparison)\n" && shown.complaint.isEmpty)
+        let flowing = shown.output.split(separator: "\n").joined(separator: " ")
+        #expect(comparison.sentences.allSatisfy { flowing.contains($0) } && !comparison.sentences.isEmpty)
     }
 
     /// Otherwise run the command on this file again, and paste what it prints.
@@ -88,23 +95,11 @@ import Testing
 @Suite(.works("the command measures this machine")) struct VerdictTests {
     /// Of 8 laps, the fewest, one that was disturbed would leave the verdict open.
     private static let laps = ["--laps", "14", "--quiet"]
-    private static let twoEqualRows = ["--rows", "timerfd,timerfd"] + laps
-
-    /// A difference of a million, which no disturbance of a row reaches.
-    @Test func aNeedFailsOnAPlantedChange() async throws {
-        let file = try TemporaryFile(suffix: ".json")
-        let need = "timerfd.p50 later 5% than timerfd#2"
-        let planted = ["--plant", "timerfd=1000", "--plant", "timerfd#2=0.001", "--need", need, "-o", file.path]
-        let outcome = try await Command.run(Self.twoEqualRows + planted)
-        #expect(outcome.code == 1)
-        #expect(outcome.output.contains("\nneed \(need): not met\n  not met    timerfd  p50 "))
-        let rows = try JSONDecoder().decode(DecodedResults.self, from: Data(file.text.utf8)).rows
-        #expect(rows[1].verdicts == ["p50": "earlier", "p99": "earlier"])
-    }
 
     @Test func aPlantedTailIsFoundByP99AndNotByP50() async throws {
-        let rows = try await CommandTests.results(Self.twoEqualRows + ["--plant", "timerfd#2=+900s/30%"]).rows
-        #expect(rows[1].verdicts["p99"] == "later" && rows[1].verdicts["p50"] != "earlier")
+        let run = ["--rows", "timerfd,timerfd"] + Self.laps + ["--plant", "timerfd#2=+900s/30%"] + Command.json
+        let row = Report(try JSONFile.decode(try await Command.run(run).output.utf8)).rows[1]
+        #expect(row.p99Ratio?.verdict == .later && row.p50Ratio?.verdict != .earlier)
     }
 
     @Test func aRunIsComparedWithAnEarlierFile() async throws {
@@ -204,6 +199,85 @@ import Testing
         guard code < 2 else { return }
         #expect(outcome.output.contains("\ntimerfd "), "the log has the table")
         #expect(try text("summary.md").contains("**need "))
+    }
+}
+
+/// Files for results.
+struct OutputFileTests {
+    private let place: TemporaryFolder
+    private var folder: String { place.path }
+    private var path: String { "\(folder)/file" }
+    private var text: String { get throws { try String(contentsOfFile: path, encoding: .utf8) } }
+    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] }
+
+    init() throws { place = try TemporaryFolder() }
+
+    @Test func textReplacesTheContentAndFollowsTheTextBefore() throws {
+        let file = try OutputFile(path)
+        try file.replace(with: String(repeating: "long ", count: 100_000))
+        #expect(try text.utf8.count == 500_000)
+        try file.replace(with: "short")
+        try file.append(" text")
+        try file.append(".")
+        #expect(try text == "short text.")
+        #expect(names == ["file"])
+    }
+
+    @Test func aFileComesIntoBeingWithItsFirstText() throws {
+        let file = try OutputFile(path)
+        #expect(names.isEmpty)
+        try file.append("text")
+        // A file that exists keeps its content until there is another.
+        _ = try OutputFile(path)
+        #expect(try text == "text")
+    }
+
+    @Test func aLinkAndTheModeOfItsGoalAreKept() throws {
+        let link = "\(folder)/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "file")
+        // The goal does not exist yet.
+        try OutputFile(link).replace(with: "first")
+        #expect(unsafe chmod(path, 0o640) == 0)
+        try OutputFile(link).replace(with: "second")
+        #expect(try text == "second")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "file")
+        var status = stat()
+        #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o7777 == 0o640)
+    }
+
+    @Test func aPipeIsWrittenDirectly() throws {
+        let pipe = Pipe()
+        let file = try OutputFile("/dev/fd/\(pipe.fileHandleForWriting.fileDescriptor)")
+        try file.replace(with: "text")
+        try file.append(" and more")
+        #expect(pipe.fileHandleForReading.availableData == Data("text and more".utf8))
+    }
+}
+
+/// Signals that ask a command to end. Each test has its own process.
+struct InterruptTests {
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func theFirstSignalIsARequestAndTheSecondEndsTheProcess(_ number: Int32) async {
+        await #expect(processExitsWith: .signal(number)) { [number] in
+            Interrupt.watch()
+            #expect(Interrupt.signal == nil)
+            raise(number)
+            #expect(Interrupt.signal == number)
+            raise(number)
+        }
+    }
+
+    /// Signals are unblocked, an ignored one stays ignored, and the first of the others is kept.
+    @Test func theFirstOfSeveralSignalsIsKept() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGHUP, SIG_IGN)
+            var all = sigset_t()
+            unsafe sigfillset(&all)
+            unsafe pthread_sigmask(SIG_SETMASK, &all, nil)
+            Interrupt.watch()
+            for number in [SIGHUP, SIGHUP, SIGTERM, SIGINT] { raise(number) }
+            #expect(Interrupt.signal == SIGTERM)
+        }
     }
 }
 #endif

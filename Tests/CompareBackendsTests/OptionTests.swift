@@ -111,12 +111,5 @@ import Testing
             }
         }
     }
-
-    @Test func aWishOfAThreadThatStandsTwiceIsRefused() async throws {
-        for thread in [["cpu:0 cpu:1"], ["fifo:80 fifo:70"], ["cpu:0", "cpu:0"]] {
-            let outcome = try await Command.run(CommandTests.shortRun + thread.flatMap { ["--thread", $0] })
-            #expect(outcome.code == 2 && outcome.complaint.contains("twice"), "\(outcome)")
-        }
-    }
 }
 #endif
