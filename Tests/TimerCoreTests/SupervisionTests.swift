@@ -6,17 +6,6 @@ import TimerKernel
 
 /// How many timers a sweep for released targets covers.
 struct SweepQuotaTests {
-    @Test func fourSweepsCoverEveryTimerEvenIfAllOfThemEnd() {
-        for first in [0, 1, 4_095, 4_096, 4_097, 10_000, 999_999, 1_000_000] {
-            for sweepsBefore in 0..<4 {
-                var (quota, remaining) = (SweepQuota(), first)
-                for _ in 0..<sweepsBefore { _ = quota.next(of: first) }
-                for _ in 0..<4 { remaining -= quota.next(of: remaining) }
-                #expect(remaining == 0, "\(first) timers")
-            }
-        }
-    }
-
     @Test func aSweepCoversAQuarterOfTheTimersOfTheLastFourButNoFewerThanFourThousand() {
         let quotas = [[1_000_000, 400_000, 400_000, 400_000, 400_000], [10_000], [100]]
             .map { counts in
@@ -33,12 +22,6 @@ struct SweepBudgetTests {
     func aSweepOfTimersThatGoOnTakesLessThanAHundredthOfASecond(price: UInt64) {
         let time = UInt64(sweep(250_000, price: price).reduce(0, +)) * price
         #expect((8_000_000..<10_000_000 + 256 * price).contains(time) && time < 250_000 * price)
-    }
-
-    @Test(arguments: [0, 1, 255, 256, 257, 25_000])
-    func aCheapSweepCoversItsQuotaAndNoTimerTwice(quota: Int) {
-        let parts = sweep(quota, price: 100)
-        #expect(parts.reduce(0, +) == quota && parts.allSatisfy { $0 > 0 })
     }
 
     /// A million released targets must not wait for a hundred sweeps, however long `onEnd` takes.
@@ -175,12 +158,6 @@ struct AlarmWatchdogTests {
         _ = watchdog.finding(overdue: 1, at: 0)
         #expect(watchdog.hasRun(2_000_000_000) == false, "another instant begins anew")
     }
-
-    @Test func anAlarmThatFiresMeanwhileIsNotSilent() {
-        // Another instant each five checks, and later no instant now and then.
-        let silent = Check.all(100, overdue: { $0 < 50 ? $0 / 5 : $0 % 6 == 0 ? nil : 99 }, where: { $0.isSilent })
-        #expect(silent == [])
-    }
 }
 
 // What tells a failed alarm from one whose thread is held up.
@@ -215,12 +192,6 @@ struct SilenceTests {
         #expect(failure { $0 == 30 ? nil : .unknown } == 30, "nothing holds it up")
     }
 
-    /// The process may have been stopped in between.
-    @Test func theMinuteHasSixtyChecks() {
-        let failures = Check.all(stopsAt: 10) { $0.isSilent && $0.hasFailed(heldUpBy: .unknown) }
-        #expect(failures.first == 60)
-    }
-
     /// What was found for an earlier instant says nothing of this one.
     @Test func anotherInstantBeginsAnew() {
         // The worker was asked about once for each instant.
@@ -231,13 +202,6 @@ struct SilenceTests {
             where: { $0.isSilent && $0.hasFailed(heldUpBy: holdUp($0.number)) }
         )
         #expect(failures == [])
-    }
-
-    /// It has taken its minute.
-    @Test func anAlarmThatLimpsHasFailedUnlessSomethingHoldsItUp() {
-        let holdUps: [HoldUp?] = [nil, .unknown, .debugger, .kernel, .workers(ran: ["8": 1])]
-        let failed = holdUps.map { holdUp in Check.all(1) { $0.hasFailed(heldUpBy: holdUp, limps: true) } == [0] }
-        #expect(failed == [true, true, false, false, false])
     }
 
     /// Each time that it is set anew it fires, so that each finding is for another instant.
