@@ -68,7 +68,7 @@ final class Stock: Sendable {
         on service: TimerService,
         _ random: inout SeededGenerator
     ) throws(TimerError) -> Content {
-        let capture = Capture(subject, tally)
+        let capture = Life(tally.captures)
         let tolerance = Duration.milliseconds(max(0, .random(in: -20..<20, using: &random)))
         let delivery: PreciseTimer.Delivery =
             switch kind {
@@ -91,10 +91,10 @@ final class Stock: Sendable {
                 target: actor,
                 onEnd: onEnd
             ) { actor, tick async in
-                capture.subject.begin(tick)
+                withExtendedLifetime(capture) { subject.begin(tick) }
                 actor.ticks += 1
                 if tick.index % 8 == 7 { await Task.yield() }
-                capture.subject.end(tick)
+                subject.end(tick)
             }
             target = actor
         case 6, 7:
@@ -106,9 +106,9 @@ final class Stock: Sendable {
                 deliver: kind == 6 ? .inline : .queue(concurrent),
                 onEnd: onEnd
             ) { timer, tick in
-                capture.subject.begin(tick)
+                withExtendedLifetime(capture) { subject.begin(tick) }
                 if tick.index % 64 == 63 { timer.cancelAndWait() }
-                capture.subject.end(tick)
+                subject.end(tick)
             }
         default:
             let object = Life(tally.targets)
@@ -121,8 +121,8 @@ final class Stock: Sendable {
                 target: object,
                 onEnd: onEnd
             ) { _, tick in
-                capture.subject.begin(tick)
-                capture.subject.end(tick)
+                withExtendedLifetime(capture) { subject.begin(tick) }
+                subject.end(tick)
             }
             target = object
         }
@@ -245,14 +245,6 @@ final class Services: Sendable {
     }
 
     func shutDownAll() { for service in own.withLock({ $0 }) + shared { service.shutdownForEveryone() } }
-}
-
-/// An object for a handler to capture.
-final class Capture: Sendable {
-    let subject: Subject
-    private let life: Life
-
-    init(_ subject: Subject, _ tally: Tally) { (self.subject, life) = (subject, Life(tally.captures)) }
 }
 
 /// An actor as a target.

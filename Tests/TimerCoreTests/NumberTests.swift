@@ -131,6 +131,7 @@ struct PeriodTests {
         let (most, last) = (UInt64.max, UInt64.max / hour.nanoseconds)
         #expect([last, last + 1, most].map(hour.offset) == [last * hour.nanoseconds, nil, nil])
         #expect([most / 2, most / 2 + 1, most].map(dense.latestStep) == [most - 1, most, most])
+        #expect(Grid(7, hour).deadline(last + 1) == most)
         // The exact offset is half a nanosecond above the largest number: it saturates and does not wrap around.
         #expect(Period(nanoseconds: 31, count: 2).offset(ofStep: 1_190_112_520_884_487_201) == UInt64.max)
     }
@@ -173,6 +174,11 @@ struct PeriodAlignmentTests {
             return next != wide(period, after: now, alignedTo: instant)
         }
         #expect(wrong.map { "\($0)" } == [])
+    }
+
+    @Test func neverIsAlignedToNothingButItself() {
+        let cases: [(UInt64, UInt64)] = [(5, .max), (.max, .max), (.max, 0)]
+        #expect(cases.map { Period(nanoseconds: 7).next(after: $0, alignedTo: $1) } == [.max, .max, .max])
     }
 
     private func wide(_ period: UInt64, after now: UInt64, alignedTo instant: UInt64) -> UInt64 {

@@ -1,8 +1,8 @@
 import PreciseTimer
 import Testing
 
-/// When one timer ticks, as a value: what the model of the public interface does not know. That is the end of time, the
-/// end of a timer that finishes, and chance.
+/// When one timer ticks, as a value: what the model of the public interface does not know. That is the end of time, and
+/// chance.
 final class TimingTests {
     private var timing = Timing()
     private var random = SeededGenerator(seed: 1)
@@ -34,19 +34,9 @@ final class TimingTests {
         }
     }
 
-    @Test func anExtraTickIsTheLastIfNoDeadlineHasPassed() {
-        for schedule in [every(300, from: 300), once(at: 300), onDemand, ResolvedSchedule(.at(300), .fixedDelay(9))] {
-            timing = Timing()
-            begin(schedule)
-            for instant in [100, 200] as [UInt64] { timing.finish(at: instant) }
-            #expect(ticks(at: 99, 400, .max) == [nil, extra(0, 100), nil], "finishing again changes nothing")
-            #expect(timing.isOver == true, "also a timer on demand")
-        }
-        timing = Timing()
-        begin(ResolvedSchedule(.at(100), .fixedDelay(50)))
-        let first = ticks(at: 110)
-        timing.finish(at: 120)
-        #expect(!timing.countsFromReturn && first + ticks(at: 130, .max) == [due(0, 100), extra(1, 120), nil])
+    @Test func aRestartWithASpanThatIsShorterThanAStepHasOneDeadline() {
+        begin(ResolvedSchedule(.after(5), .every(10), .init(span: 7)))
+        #expect(timing.restart(at: 1_000, using: &random) && deadlines(2) == [1_010])
     }
 
     @Test func aSpreadMovesAllDeadlinesAlikeAndAJitterEachByItself() {
@@ -81,8 +71,4 @@ final class TimingTests {
 
 private func due(_ index: UInt64, _ deadline: UInt64, _ latest: UInt64? = nil, missed: UInt64 = 0) -> Expiration {
     Expiration(index: index, deadline: deadline, span: latest.map { $0 - deadline } ?? 0, missed: missed)
-}
-
-private func extra(_ index: UInt64, _ deadline: UInt64) -> Expiration {
-    Expiration(index: index, deadline: deadline, isExtra: true)
 }

@@ -250,6 +250,7 @@ final class SleeperWorld: World {
         case .storeDeadline(let deadline): (memory.deadline, wanted) = (deadline, deadline)
         case .useUp(let deadline):
             if memory.deadline != deadline { return 0 }
+            if deadline > memory.now + (plan.margins.isEmpty ? 0 : 1) { fault = "it fires early for \(deadline)" }
             memory.deadline = .max
             if wanted == deadline { wanted = .max }
             return 1
