@@ -159,12 +159,6 @@ struct AlarmWatchdogTests {
         _ = watchdog.finding(overdue: 1, at: 0)
         #expect(watchdog.hasRun(2_000_000_000) == false, "another instant begins anew")
     }
-
-    @Test func anAlarmThatFiresMeanwhileIsNotSilent() {
-        // Another instant each five checks, and later no instant now and then.
-        let silent = Check.all(100, overdue: { $0 < 50 ? $0 / 5 : $0 % 6 == 0 ? nil : 99 }, where: { $0.isSilent })
-        #expect(silent == [])
-    }
 }
 
 // What tells a failed alarm from one whose thread is held up.
