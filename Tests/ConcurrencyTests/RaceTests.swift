@@ -211,6 +211,14 @@ final class Census: Sendable {
 /// Atomic variables that no lock protects, and that order other memory, used by two threads at once. The thread
 /// sanitizer runs these, too.
 @Suite(.works("threads race"), .timeLimit(.minutes(60))) struct AtomicTests {
+    /// `SleeperTests` take the orders of the steps; these are the alarm's own.
+    @Test func onlyTheDeadlineThatHasComeIsUsedUp() throws {
+        let alarm = try TimerFDAlarm(.suspending)
+        alarm.store(deadline: 7)
+        #expect(!alarm.useUp(6) && alarm.readDeadline() == 7)
+        #expect(alarm.useUp(7) && alarm.readDeadline() == .max)
+    }
+
     /// The flags of all backends that say that they are stopped, are active or have failed, `DispatchPreflight`'s, the
     /// pointer to the process's supervisor, and the number of the process.
     @Test(arguments: TimerService.Backend.available)
