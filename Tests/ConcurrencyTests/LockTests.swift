@@ -36,16 +36,6 @@ import TimerKernel
         let end = account.withLock { $0 }
         #expect(end.count == 4 * rounds && end.overlaps == 0, "\(end)")
     }
-
-    @Test func aLockThatIsTakenTwiceOnOneThreadEndsTheProcessWithTheReason() async {
-        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-            let mutex = Mutex()
-            mutex.acquire()
-            mutex.acquire()
-        }
-        let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
-        #expect(text.contains("taken twice on one thread"), "\(text)")
-    }
 }
 
 /// How a thread waits for a lock.
@@ -72,7 +62,7 @@ struct PriorityTests {
         let (lock, isHeld, isOver) = (Lock(0), Box<Int32>(), Box<Bool>())
         try TimerKernel.Thread.start("test.holder") {
             lock.withLock { _ in
-                isHeld.value = Self.thread
+                isHeld.value = ProcFS.callingThread
                 while isOver.value == nil { usleep(200) }
             }
         }
@@ -95,11 +85,6 @@ struct PriorityTests {
             #expect(grant?.refusals == [])
             body()
         }
-    }
-
-    private static var thread: Int32 {
-        let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
-        return link.flatMap { Int32($0.split(separator: "/").last ?? "") } ?? 0
     }
 
     private static func priority(of thread: Int32) -> Int? {

@@ -1,9 +1,11 @@
-// Races between callers and deliveries, and what the other races share.
+// Races between callers and deliveries.
 import Dispatch
 import PreciseTimer
 import Synchronization
 import TestSupport
 import Testing
+import TimerAlarms
+import TimerKernel
 
 /// Runs a body some times on each of some threads, with the numbers of the thread and the round.
 func race(_ threads: Int, _ rounds: Int, _ body: @escaping @Sendable (Int, Int) -> Void) async throws {
@@ -35,30 +37,23 @@ final class Census: Sendable {
     }
 }
 
-/// An actor as a target, and what it holds.
-actor Meter {
-    var ticks = 0
-    private let thing: Thing?
-
-    init(_ thing: Thing? = nil) { self.thing = thing }
-}
-
 /// Races between control and delivery, on every kind of delivery. The sanitizers run them, too.
 @Suite(.works("threads race"), .timeLimit(.minutes(60))) struct DeliveryRaceTests {
-    /// On each of four threads.
+    /// On each of five threads.
     private static let rounds = Effort.of(500, thorough: 2_500)
 
     @Test(arguments: DeliveryKind.allCases)
-    func controlFromFourThreadsNeitherOverlapsHandlersNorLosesTicks(kind: DeliveryKind) async throws {
+    func controlFromFiveThreadsNeitherOverlapsHandlersNorLosesTicks(kind: DeliveryKind) async throws {
         let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
         let start = service.now.advanced(by: .microseconds(50))
         let schedule = PreciseTimer.Schedule.every(.microseconds(50), at: start)
         let timer = try place.schedule(schedule, on: service, target: census, handler: census.note)
-        try await race(4, Self.rounds) { number, _ in
+        try await race(5, Self.rounds) { number, _ in
             switch number {
             case 0: timer.pause(keeping: .grid)
             case 1: timer.resume()
             case 2: timer.fire()
+            case 3: _ = (service.activeTimers, timer.state, timer.label)
             default: pause(.microseconds(20))
             }
         }
@@ -132,5 +127,158 @@ actor Meter {
                     || next.deadline.nanoseconds != former.deadline.nanoseconds + UInt64(former.missed + 1) * step
             }
         #expect(lost.count == 0)
+    }
+}
+
+/// Races between the ends of timers and their ticks, on every kind of delivery. The sanitizers run them, too.
+@Suite(.works("threads race"), .timeLimit(.minutes(60))) struct EndingRaceTests {
+    enum Ending: CaseIterable { case cancel, cancelAndWait, releaseOfTheTarget }
+
+    /// On each of some threads.
+    private static let rounds = Effort.of(1_000, thorough: 25_000, inDebug: 5_000)
+
+    /// The return of the handler of a fixed delay begins the next delay, also if the timer has ended meanwhile. The
+    /// thread sanitizer sees whether a cancel reads what that changes.
+    @Test(arguments: DeliveryKind.allCases, Ending.allCases)
+    func anEndDuringDeliveryComesOnceAndReleasesTheHandler(kind: DeliveryKind, ending: Ending) async throws {
+        let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
+        // An actor is the target itself, and stays.
+        let isReleased = ending == .releaseOfTheTarget && kind != .actor
+        try await race(4, Self.rounds) { number, round in
+            let (target, isOver, isFixedDelay) = (Thing(), Box<Bool>(), round % 10 == 9)
+            let (ends, ticks) = (Count(), Count())
+            let after = Duration.microseconds(round % 2 == 0 ? (round + number) % 8 : (round * 7 + number * 13) % 60)
+            var captured: Thing? = census.mortal
+            weak let capture = captured
+            let timer = try? place.schedule(
+                isFixedDelay ? .fixedDelay(.microseconds(1), after: .zero) : .every(.microseconds(5), after: after),
+                on: service,
+                target: target,
+                onEnd: { reason in
+                    census.ends.add(reason == (isReleased ? .targetReleased : .cancelled) ? 1 : 0)
+                    ends.add(1)
+                },
+                handler: { [captured] _ in
+                    if isOver.value == true { census.wrong.add(1) }
+                    ticks.add(1)
+                    if isFixedDelay { pause(.microseconds((round + number) % 8)) }
+                    withExtendedLifetime(captured) {}
+                }
+            )
+            captured = nil
+            // Its end meets the tick that it waits for here, or one of the next.
+            withExtendedLifetime(target) {
+                if round % 3 == 0 { pause(.microseconds(round % 100)) }
+                if isFixedDelay { ticks.awaitChange() }
+                if isReleased { return }
+                let hasCancelled = ending == .cancelAndWait ? timer?.cancelAndWait() : timer?.cancel()
+                if hasCancelled == true { census.cancels.add(1) }
+                if ending != .cancelAndWait { return }
+                isOver.value = true
+                if capture != nil || ends.value != 1 { census.wrong.add(1) }
+            }
+        }
+        let all = 4 * Self.rounds
+        if !isReleased { #expect(service.pendingCount == 0) }
+        await place.settle()
+        #expect(census.cancels.value == (isReleased ? 0 : all), "nothing else ends these timers")
+        #expect(await soon { [census.ends.value, census.deaths.value, service.pendingCount] == [all, all, 0] })
+        #expect(census.wrong.value == 0, "a wait ended before the last handler, the release of its captures or `onEnd`")
+    }
+
+    /// A debug build warns of a handle that is dropped before the first tick, and reads for that what the ticks write.
+    @Test func aHandleThatIsDroppedDuringADeliveryEndsTheTimerOnce() async throws {
+        let (service, census) = (try TimerService(.usual), Census())
+        try await race(2, Self.rounds / 10) { number, round in
+            var timer: PreciseTimer? = try? PreciseTimer.schedule(
+                .every(.microseconds(5), after: .zero),
+                on: service,
+                onEnd: { _ in census.ends.add(1) },
+                handler: { _, _ in census.ticks.add(1) }
+            )
+            let ticks = census.ticks.value
+            while timer != nil, round % 2 == 0, census.ticks.value == ticks { pause(.microseconds(number + 1)) }
+            timer = nil
+        }
+        // The delivery may have held the last reference.
+        #expect(await soon { [census.ends.value, service.pendingCount] == [2 * Self.rounds / 10, 0] })
+        let ticks = census.ticks.value
+        pause(.milliseconds(5))
+        #expect(census.ticks.value == ticks)
+    }
+}
+
+/// Atomic variables that no lock protects, and that order other memory, used by two threads at once. The thread
+/// sanitizer runs these, too.
+@Suite(.works("threads race"), .timeLimit(.minutes(60))) struct AtomicTests {
+    /// `SleeperTests` take the orders of the steps; these are the alarm's own.
+    @Test func onlyTheDeadlineThatHasComeIsUsedUp() throws {
+        let alarm = try TimerFDAlarm(.suspending)
+        alarm.store(deadline: 7)
+        #expect(!alarm.useUp(6) && alarm.readDeadline() == 7)
+        #expect(alarm.useUp(7) && alarm.readDeadline() == .max)
+    }
+
+    /// The flags of all backends that say that they are stopped, are active or have failed, `DispatchPreflight`'s, the
+    /// pointer to the process's supervisor, and the number of the process.
+    @Test(arguments: TimerService.Backend.available)
+    func aShutdownBesideRequestsAndFiringsEndsEachTimerOnce(backend: TimerService.Backend) async throws {
+        let (scheduled, ended, refused) = (Tally(), Tally(), Tally())
+        for _ in 0..<20 {
+            let (service, before) = (try TimerService(backend), scheduled.value)
+            try await onThreads(4) { thread in
+                if thread == 0 {
+                    // The others may begin late on a busy machine.
+                    while scheduled.value == before { pause(.microseconds(50)) }
+                    pause(.microseconds(500))
+                    service.shutdown()
+                    return
+                }
+                let log = Log()
+                for _ in 0..<100_000 {
+                    let timer = try? PreciseTimer.schedule(
+                        .every(.microseconds(500)),
+                        on: service,
+                        target: log,
+                        onEnd: { _ in ended.add(1) }
+                    ) { log, tick in log.note(tick) }
+                    guard let timer else { return refused.add(1) }
+                    scheduled.add(1)
+                    if thread > 1 { continue }
+                    pause(.microseconds(50))
+                    timer.cancel()
+                }
+            }
+            #expect(service.pendingCount == 0)
+        }
+        #expect(await soon { ended.value == scheduled.value })
+        #expect(refused.value == 60, "each thread schedules until the shutdown")
+    }
+
+    /// `PollableAlarm.firing`.
+    @Test func firingsOfTwoThreadsThatProcessOneAlarmDoNotOverlap() async throws {
+        let alarm = try PollableAlarm(.suspending)
+        // Not atomic on purpose: the flag of the alarm must protect it.
+        final class Unprotected: @unchecked Sendable {
+            var firings = 0
+            var isInside = false
+        }
+        let unprotected = Unprotected()
+        let overlaps = Tally()
+        alarm.start(
+            onFire: { [weak alarm] in
+                // A call that finds no expiry due does not fire.
+                do { try alarm?.set(TimerInstant(nanoseconds: 1)) } catch { Issue.record("\(error)") }
+                if unprotected.isInside { overlaps.add(1) }
+                unprotected.isInside = true
+                unprotected.firings += 1
+                unprotected.isInside = false
+            },
+            onFailure: { Issue.record("\($0)") }
+        )
+        try await onThreads(2) { _ in for _ in 0..<20_000 { alarm.process() } }
+        #expect(overlaps.value == 0)
+        #expect((1...40_000).contains(unprotected.firings))
+        alarm.stop()
     }
 }

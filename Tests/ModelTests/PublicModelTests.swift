@@ -35,7 +35,7 @@ import Testing
             return isThere ? Difference(steps: steps, clock: .suspending, text: "") : nil
         }
         let shrunk = Difference(steps: steps, clock: .suspending, text: "").shrunk(find)
-        #expect(Set(shrunk.steps) == [.pause(3, keepsGrid: true), .advance(100)])
+        #expect(shrunk.steps.count == 2 && find(shrunk.steps) != nil)
     }
 
     /// Expects that library and model agree for each seed; returns the branches that the model took.
@@ -89,67 +89,22 @@ struct Difference: CustomStringConvertible {
         return model.difference.map { Difference(steps: steps, clock: clock, text: "at the end: \($0)") }
     }
 
-    /// The fewest and simplest steps that make `body` return a difference, of those that a bounded search finds (delta
-    /// debugging, Zeller 1999).
+    /// The fewest steps that make `body` return a difference, of those that a bounded search finds (delta debugging,
+    /// Zeller 1999).
     func shrunk(_ body: ([Step]) -> Difference?) -> Difference {
         var (best, trials, wasShrunk) = (self, 3_000, true)
-        // Takes other steps, if they show a difference as well.
-        func take(_ change: (inout [Step]) -> Void) -> Bool {
-            var steps = best.steps
-            change(&steps)
-            trials -= 1
-            guard trials > 0, let simpler = body(steps) else { return false }
-            (best, wasShrunk) = (simpler, true)
-            return true
-        }
-        while wasShrunk, trials > 0 {
+        while wasShrunk {
             wasShrunk = false
             for size in sequence(first: max(1, best.steps.count / 2), next: { $0 > 1 ? $0 / 2 : nil }) {
                 var start = 0
-                while start < best.steps.count {
-                    if !take({ $0.removeSubrange(start..<min(start + size, $0.count)) }) { start += size }
-                }
-            }
-            for position in best.steps.indices.reversed() {
-                while position < best.steps.count {
-                    let isSimpler = best.steps[position].simplified.contains { step in take { $0[position] = step } }
-                    if !isSimpler { break }
+                while start < best.steps.count, trials > 0 {
+                    var steps = best.steps
+                    steps.removeSubrange(start..<min(start + size, steps.count))
+                    trials -= 1
+                    if let shorter = body(steps) { (best, wasShrunk) = (shorter, true) } else { start += size }
                 }
             }
         }
         return best
-    }
-}
-
-extension Step {
-    /// Every version of the step that is simpler in one place.
-    fileprivate var simplified: [Step] {
-        switch self {
-        case .schedule(let plan): plan.simplified.map(Step.schedule)
-        case .advance(let length) where length > 1: [.advance(length / 2), .advance(length - 1)]
-        case .jump(let length) where length > 1: [.jump(length / 2), .jump(length - 1)]
-        case .inject(let fault, let delay) where delay > 0: [.inject(fault, after: delay / 2)]
-        default: []
-        }
-    }
-}
-
-extension Plan {
-    fileprivate var simplified: [Plan] {
-        var plans = epilogue.indices.map { position in changed { $0.epilogue.remove(at: position) } }
-        for (position, cue) in script.enumerated() {
-            plans.append(changed { $0.script.remove(at: position) })
-            plans += cue.step.simplified.map { step in
-                changed { $0.script[position] = Cue(call: cue.call, step: step) }
-            }
-        }
-        plans += [changed { $0.tolerance = 0 }, changed { $0.isPaused = false }, changed { $0.policy = .skip }]
-        return plans.filter { $0 != self }
-    }
-
-    private func changed(_ change: (inout Plan) -> Void) -> Plan {
-        var plan = self
-        change(&plan)
-        return plan
     }
 }

@@ -82,14 +82,6 @@ struct Cue: Hashable, Sendable {
     let step: Step
 }
 
-extension Plan: CustomStringConvertible {
-    var description: String {
-        let facts =
-            "\(id) .\(rule), \(policy), tolerance \(tolerance), \(isPaused ? "paused, " : "")target \(target ?? -1)"
-        return script.map { " [call \($0.call): \($0.step)]" }.reduce(facts, +) + "\(epilogue)"
-    }
-}
-
 extension Rule {
     /// The library's schedule for this rule, if it is scheduled at `now`.
     func schedule(at now: TimerInstant) -> PreciseTimer.Schedule {

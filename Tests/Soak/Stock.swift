@@ -68,7 +68,7 @@ final class Stock: Sendable {
         on service: TimerService,
         _ random: inout SeededGenerator
     ) throws(TimerError) -> Content {
-        let capture = Capture(subject, tally)
+        let capture = Life(tally.captures)
         let tolerance = Duration.milliseconds(max(0, .random(in: -20..<20, using: &random)))
         let delivery: PreciseTimer.Delivery =
             switch kind {
@@ -91,10 +91,10 @@ final class Stock: Sendable {
                 target: actor,
                 onEnd: onEnd
             ) { actor, tick async in
-                capture.subject.begin(tick)
+                withExtendedLifetime(capture) { subject.begin(tick) }
                 actor.ticks += 1
                 if tick.index % 8 == 7 { await Task.yield() }
-                capture.subject.end(tick)
+                subject.end(tick)
             }
             target = actor
         case 6, 7:
@@ -106,9 +106,9 @@ final class Stock: Sendable {
                 deliver: kind == 6 ? .inline : .queue(concurrent),
                 onEnd: onEnd
             ) { timer, tick in
-                capture.subject.begin(tick)
+                withExtendedLifetime(capture) { subject.begin(tick) }
                 if tick.index % 64 == 63 { timer.cancelAndWait() }
-                capture.subject.end(tick)
+                subject.end(tick)
             }
         default:
             let object = Life(tally.targets)
@@ -121,8 +121,8 @@ final class Stock: Sendable {
                 target: object,
                 onEnd: onEnd
             ) { _, tick in
-                capture.subject.begin(tick)
-                capture.subject.end(tick)
+                withExtendedLifetime(capture) { subject.begin(tick) }
+                subject.end(tick)
             }
             target = object
         }
@@ -194,4 +194,63 @@ struct Churn {
     }
 
     private mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &random) }
+}
+
+/// The services that the timers use: the shared ones, and own ones that come and go.
+final class Services: Sendable {
+    private let shared = TimerService.Backend.available.map(\.shared)
+    private let own: Lock<[TimerService]>
+    private let tally: Tally
+
+    init(_ tally: Tally) throws(TimerError) {
+        self.tally = tally
+        var own: [TimerService] = []
+        for (backend, clock) in Self.choices { own.append(try TimerService(backend, clock: clock)) }
+        self.own = Lock(own)
+    }
+
+    /// Each backend, on each of its clocks.
+    private static var choices: [(TimerService.Backend, TimerClock)] {
+        TimerService.Backend.available.flatMap { backend in backend.clocks.map { (backend, $0) } }
+    }
+
+    func random(_ random: inout some RandomNumberGenerator) -> TimerService {
+        let own = own.withLock { $0 }
+        let index = Int.random(in: 0..<own.count + shared.count, using: &random)
+        return index < own.count ? own[index] : shared[index - own.count]
+    }
+
+    /// A service that only the caller knows. What uses it keeps it.
+    func another(_ random: inout some RandomNumberGenerator) throws(TimerError) -> TimerService {
+        let (backend, clock) = Self.choices[Int.random(in: 0..<Self.choices.count, using: &random)]
+        tally.servicesMade.add(1)
+        return try TimerService(backend, clock: clock)
+    }
+
+    /// Shuts a service down while timers use it. A new service replaces an own one.
+    func renew(_ random: inout some RandomNumberGenerator) {
+        let index = Int.random(in: 0..<Self.choices.count, using: &random)
+        let (backend, clock) = Self.choices[index]
+        do throws(TimerError) {
+            let new = try TimerService(backend, clock: clock)
+            tally.servicesMade.add(1)
+            let former = own.withLock { own in
+                defer { own[index] = new }
+                return own[index]
+            }
+            former.shutdown()
+        } catch { tally.violate("a service can be made", "\(error)") }
+        // Rarely, because a shared service has a large part of all timers.
+        if Int.random(in: 0..<20, using: &random) == 0 { shared.randomElement(using: &random)?.shutdownForEveryone() }
+    }
+
+    func shutDownAll() { for service in own.withLock({ $0 }) + shared { service.shutdownForEveryone() } }
+}
+
+/// An actor as a target.
+actor ActorTarget {
+    var ticks = 0
+    private let life: Life
+
+    init(_ tally: Tally) { life = Life(tally.targets) }
 }

@@ -71,27 +71,6 @@ struct DurationTextTests {
         let short = [atto, .nanoseconds(1) - atto, .zero - atto]
         #expect(short.map(\.text) == ["0.000000001 ns", "0.999999999 ns", "-0.000000001 ns"])
     }
-
-    @Test func aTextIsExactToTheNanosecond() {
-        var random = SeededGenerator(seed: 1)
-        for _ in 0..<5_000 {
-            // All magnitudes are equally likely, and either sign.
-            let bits = Int64.random(in: 0...62, using: &random)
-            let nanoseconds = Int64.random(in: -(1 << bits)...(1 << bits), using: &random)
-            let text = Duration.nanoseconds(nanoseconds).text
-            #expect(Self.nanoseconds(of: text) == nanoseconds, "\(text)")
-        }
-    }
-
-    /// The nanoseconds of a text with a number and a unit; nil if it is another text.
-    private static func nanoseconds(of text: String) -> Int64? {
-        let parts = text.split(separator: " ")
-        guard parts.count == 2, let digits = ["s": 9, "ms": 6, "µs": 3, "ns": 0][String(parts[1])] else { return nil }
-        let number = parts[0].split(separator: ".")
-        let decimals = number.count == 2 ? String(number[1]) : ""
-        guard decimals.count <= digits, !decimals.hasSuffix("0") else { return nil }
-        return Int64(number[0] + decimals + String(repeating: "0", count: digits - decimals.count))
-    }
 }
 
 /// Every length has a bucket, and the buckets leave no gap and are narrow.
@@ -108,20 +87,13 @@ struct LogHistogramTests {
     }
 
     @Test func lengthsAreCountedInTheirBuckets() {
-        var (histogram, random) = (LogHistogram(), SeededGenerator(seed: 3))
-        var (counts, total, longest) = ([Int: UInt64](), UInt64(0), UInt64(0))
-        for _ in 0..<5_000 {
-            // Short ones are as likely as long ones.
-            let length = random.next() >> UInt64.random(in: 16...63, using: &random)
-            histogram.add(length)
-            let bucket = (0..<LogHistogram.size).first { length <= LogHistogram.greatest(in: $0) }
-            counts[bucket ?? -1, default: 0] += 1
-            (total, longest) = (total + length, max(longest, length))
-        }
-        #expect([histogram.count, histogram.total, histogram.longest] == [5_000, total, longest])
-        #expect((0..<LogHistogram.size).filter { histogram.counts[$0] != counts[$0] ?? 0 } == [])
+        var histogram = LogHistogram()
+        for length in [7, 1_000, 7, 1_001] as [UInt64] { histogram.add(length) }
+        #expect([histogram.count, histogram.total, histogram.longest] == [4, 2_015, 1_001])
+        let counted = (0..<LogHistogram.size).filter { histogram.counts[$0] == 2 }
+        #expect(counted == [7, 1_000].map(LogHistogram.bucket))
         histogram.add(.max)
-        #expect([histogram.count, histogram.total, histogram.longest] == [5_001, .max, .max], "it saturates")
+        #expect([histogram.count, histogram.total, histogram.longest] == [5, .max, .max], "it saturates")
     }
 }
 
@@ -138,16 +110,6 @@ struct SeededGeneratorTests {
 }
 
 // Steps, grids and alignment, compared with 128-bit arithmetic, which cannot overflow here.
-
-/// A grid's deadlines are computed from their step.
-struct GridTests {
-    @Test func aDeadlineThatIsTooFarAwayIsNever() {
-        let (late, nanosecond) = (Grid(.max - 1, Period(nanoseconds: 2)), Grid(0, Period(nanoseconds: 1)))
-        let steps = [late.deadline(1), late.deadline(.max), nanosecond.deadline(.max - 1), nanosecond.deadline(.max)]
-        let most = UInt64.max
-        #expect(steps == [most, most, most - 1, most])
-    }
-}
 
 /// The length of a step is exact, even if it is not a whole number of nanoseconds.
 struct PeriodTests {
@@ -169,6 +131,7 @@ struct PeriodTests {
         let (most, last) = (UInt64.max, UInt64.max / hour.nanoseconds)
         #expect([last, last + 1, most].map(hour.offset) == [last * hour.nanoseconds, nil, nil])
         #expect([most / 2, most / 2 + 1, most].map(dense.latestStep) == [most - 1, most, most])
+        #expect(Grid(7, hour).deadline(last + 1) == most)
         // The exact offset is half a nanosecond above the largest number: it saturates and does not wrap around.
         #expect(Period(nanoseconds: 31, count: 2).offset(ofStep: 1_190_112_520_884_487_201) == UInt64.max)
     }
@@ -213,11 +176,9 @@ struct PeriodAlignmentTests {
         #expect(wrong.map { "\($0)" } == [])
     }
 
-    @Test(arguments: [1, 7, .max] as [UInt64])
-    func neverIsAlignedToNothingButItself(length: UInt64) {
-        let period = Period(nanoseconds: length)
+    @Test func neverIsAlignedToNothingButItself() {
         let cases: [(UInt64, UInt64)] = [(5, .max), (.max, .max), (.max, 0)]
-        #expect(cases.map { period.next(after: $0, alignedTo: $1) } == [.max, .max, .max])
+        #expect(cases.map { Period(nanoseconds: 7).next(after: $0, alignedTo: $1) } == [.max, .max, .max])
     }
 
     private func wide(_ period: UInt64, after now: UInt64, alignedTo instant: UInt64) -> UInt64 {

@@ -1,4 +1,3 @@
-import PreciseTimer
 import Testing
 
 @testable import PreciseTimer
@@ -38,14 +37,18 @@ final class SchedulerTests {
 
     /// The instant of the request may be before that of the round: its thread read the clock, and then waited for the
     /// lock.
-    @Test func anExtraTickTakesNoTurnFromATimerThatIsDueInTheRound() {
-        let (first, timer) = (scheduler.add(once(at: 5)).timer, scheduler.add(once(at: 10), tolerance: 64).timer)
+    @Test(arguments: ["fire", "finish", "other steps"])
+    func aRequestTakesNoTurnFromATimerThatIsDueInTheRound(request: String) {
+        let (first, timer) = (scheduler.add(once(at: 5)).timer, scheduler.add(every(99, from: 10), tolerance: 64).timer)
         let firing = scheduler.firing(at: 70) { scheduler, ticked in
-            if ticked.timer == first { _ = scheduler.fire(timer, at: 60) }
+            if ticked.timer != first { return }
+            switch request {
+            case "fire": _ = scheduler.fire(timer, at: 60)
+            case "finish": _ = scheduler.finish(timer, at: 60)
+            default: _ = scheduler.changeSteps(timer, to: every(200, from: 0), at: 60)
+            }
         }
         #expect(firing.ticks == [Ticked(first, 0, 5), Ticked(timer, 0, 10)])
-        let extra = Ticked(timer, 1, 60, isExtra: true)
-        #expect(scheduler.firing(at: 70) == Firing(ticks: [extra], completed: [timer]))
     }
 
     @Test func aRoundAtTheEndOfTimeEnds() {
@@ -61,21 +64,6 @@ final class SchedulerTests {
     }
 
     // MARK: The alarm
-
-    @Test func onlyATimerThatIsEarlierThanAllOthersSetsTheAlarm() {
-        let orders = [500, 500, 700, 499, .max].map { scheduler.add(every(1_000, from: $0)).alarm }
-        #expect(orders == [.set(500), .leave, .leave, .set(499), .leave])
-    }
-
-    @Test(arguments: [nil, 300] as [UInt64?])
-    func anEarlyFiringFindsNothingAndSetsTheAlarmAgain(period: UInt64?) {
-        let timer = scheduler.add(every(300, from: 300)).timer
-        if let period { scheduler.alarmGoesOn(every: period) }
-        #expect(scheduler.firing(at: 299) == Firing(alarm: .set(300)))
-        if let period { scheduler.alarmGoesOn(every: period) }
-        _ = scheduler.pause(timer)
-        #expect(scheduler.firing(at: 299) == Firing(alarm: period == nil ? .leave : .disarm), "no timer waits")
-    }
 
     /// A round may take longer than the period of the alarm, which does not make the alarm silent.
     @Test func anAlarmIsOverdueOnlyBetweenRounds() {
@@ -104,16 +92,13 @@ final class SchedulerTests {
         let timer = scheduler.add(every(300, from: 300)).timer
         let schedules = [
             every(300, from: 300), ResolvedSchedule(.afterOneStep, .rate(3, per: 900)),
-            ResolvedSchedule(.at(300), .every(300), .init(jitter: 10)),
             ResolvedSchedule(.after(300), .every(300), .init(span: 900)), every(300, from: 300),
         ]
         let periods = schedules.map { schedule in
             _ = scheduler.reschedule(timer, on: schedule)
             return scheduler.periodFromNext
         }
-        #expect(periods == [300, nil, nil, nil, 300])
-        _ = scheduler.fire(timer, at: 100)
-        #expect(scheduler.periodFromNext == nil)
+        #expect(periods == [300, nil, nil, 300])
         #expect(scheduler.end(timer) && scheduler.firing(at: 301) == Firing())
         // The alarm is still set for the timer that has ended.
         _ = scheduler.add(every(1_000, from: 1_000), tolerance: 64)
@@ -122,22 +107,6 @@ final class SchedulerTests {
     }
 
     // MARK: Finishing
-
-    /// The last tick is that of the late deadlines, or else an extra one; what happened since the running handler was
-    /// called is not in its tick.
-    @Test func aTimerThatIsFinishedHasOneMoreTick() {
-        let (late, early) = (scheduler.add(every(300, from: 300)).timer, scheduler.add(every(300, from: 3_000)).timer)
-        #expect([scheduler.finish(late, at: 951), scheduler.finish(early, at: 951)] == [.leave, .leave])
-        let last = [Ticked(late, 0, 300, latest: 900, missed: 2), Ticked(early, 0, 951, isExtra: true)]
-        #expect(scheduler.firing(at: 2_000) == Firing(ticks: last, completed: [late, early]))
-        let timer = scheduler.add(every(300, from: 2_300)).timer
-        let firing = scheduler.firing(at: 2_310) { scheduler, _ in _ = scheduler.finish(timer, at: 2_320) }
-        #expect(firing == Firing(ticks: [Ticked(timer, 0, 2_300)], alarm: .set(2_310)))
-        let extra = Ticked(timer, 1, 2_320, isExtra: true)
-        #expect(scheduler.firing(at: 2_320) == Firing(ticks: [extra], completed: [timer]))
-        let paused = scheduler.add(once(at: 9), isPaused: true).timer
-        #expect(scheduler.finish(paused, at: 9) == nil, "not while it is paused")
-    }
 
     /// It was asked for an extra tick before its deadline, and finished afterwards. A timer before it must wait.
     @Test func theLastTickIsOneAndComesAtOnceAlsoAfterAnExtraOneWasAskedFor() {
@@ -227,15 +196,6 @@ final class SchedulerBatchTests {
 final class SchedulerCloseTests {
     private var scheduler = Scheduler()
 
-    @Test func newerTimersTickBeforeAllClosedTimersAreEnded() {
-        for tolerance in [0, 4, 8] as [UInt64] { _ = scheduler.add(every(10, from: 10), tolerance: tolerance) }
-        scheduler.close()
-        let newer = scheduler.add(every(10, from: 15)).timer
-        #expect(scheduler.firing(at: 30).ticks == [Ticked(newer, 0, 15, latest: 25, missed: 1)] && scheduler.count == 4)
-        while let timer = scheduler.closing, scheduler.end(timer) {}
-        #expect(scheduler.count == 1 && scheduler.firing(at: 35).ticks == [Ticked(newer, 2, 35)])
-    }
-
     @Test func anAlarmRepeatsForNoClosedTimer() {
         _ = scheduler.add(every(10, from: 25))
         scheduler.close()
@@ -246,40 +206,118 @@ final class SchedulerCloseTests {
         #expect(scheduler.add(once(at: 50)).alarm == .set(50) && scheduler.periodFromNext == nil)
     }
 
-    /// After a close there is no alarm to set. An order for it would be lost, and the next alarm would stay unset.
-    @Test(arguments: [false, true])
-    func aHopOfAClosedTimerDoesNotTickAndGivesNoOrder(isInItsHandler: Bool) {
-        let timer = scheduler.add(every(10, from: 10), burstLimit: 9).timer
-        #expect(scheduler.take(at: 40) == timer)
-        if isInItsHandler { #expect(scheduler.begin(timer, at: 40) == Expiration(index: 0, deadline: 10)) }
-        scheduler.close()
-        if isInItsHandler { #expect(scheduler.putBack(timer, decidedAt: 40, byHop: true, now: 40) == .leave) }
-        if timer.isInDelivery {
-            #expect(scheduler.begin(timer, at: 40) == nil)
-            #expect(scheduler.putBack(timer, decidedAt: 40, now: 40) == .leave)
-        }
-        #expect(scheduler.endRound(at: 40) == .leave && scheduler.add(once(at: 60)).alarm == .set(60))
-    }
-
     @Test func aRequestToAClosedTimerGivesNoOrder() {
         let timers = (0..<3).map { scheduler.add(once(at: 10 + 10 * UInt64($0))).timer }
         _ = scheduler.pause(timers[2])
         scheduler.close()
+        #expect(scheduler.add(once(at: 90)).alarm == .set(90))
         let orders = [
             scheduler.fire(timers[0], at: 5), scheduler.reschedule(timers[1], on: once(at: 6)),
-            scheduler.resume(timers[2]),
+            scheduler.resume(timers[2], at: 0),
         ]
-        #expect(orders == [.leave, .leave, .leave] && scheduler.add(once(at: 90)).alarm != .leave)
+        #expect(orders == [.leave, .leave, .leave])
+    }
+}
+
+// Schedules, timers of nobody, and firings of the alarm.
+
+/// Deadlines a period apart.
+func every(_ period: UInt64, from origin: UInt64) -> ResolvedSchedule { ResolvedSchedule(.at(origin), .every(period)) }
+
+/// One deadline.
+func once(at nanoseconds: UInt64) -> ResolvedSchedule { ResolvedSchedule(.at(nanoseconds), .once) }
+
+/// No deadline until the timer is rescheduled.
+let onDemand = ResolvedSchedule(.never, .onDemand)
+
+extension TimerRecord {
+    /// A timer of nobody.
+    convenience init(burstLimit: Int = 1, tolerance: UInt64 = 0) {
+        self.init(Timing(burstLimit: burstLimit, tolerance: tolerance))
+    }
+}
+
+/// Timers are compared by identity.
+extension TimerRecord: Equatable {
+    static func == (left: TimerRecord, right: TimerRecord) -> Bool { left === right }
+}
+
+/// A tick and its timer.
+struct Ticked: Equatable {
+    let timer: TimerRecord
+    let due: Expiration
+}
+
+extension Ticked {
+    init(_ timer: TimerRecord, _ index: UInt64, _ deadline: UInt64) {
+        self.init(timer: timer, due: Expiration(index: index, deadline: deadline))
+    }
+}
+
+/// The results of one firing of the alarm.
+struct Firing: Equatable {
+    var ticks: [Ticked] = []
+    var completed: [TimerRecord] = []
+    var alarm: AlarmOrder = .leave
+}
+
+extension Scheduler {
+    /// Creates a timer and adds it.
+    mutating func add(
+        _ schedule: ResolvedSchedule,
+        burstLimit: Int = 1,
+        tolerance: UInt64 = 0
+    ) -> (timer: TimerRecord, alarm: AlarmOrder) {
+        let timer = TimerRecord(burstLimit: burstLimit, tolerance: tolerance)
+        return (timer, add(timer, on: schedule))
     }
 
-    @Test func aCloseEndsTheRound() {
-        let (old, newer) = ((0..<2).map { _ in scheduler.add(once(at: 10)).timer }, TimerRecord())
-        let firing = scheduler.firing(at: 10) { scheduler, _ in
-            scheduler.close()
-            #expect(scheduler.round == nil)
-            _ = scheduler.add(newer, on: once(at: 10))
+    /// Adds a timer on a schedule that begins at an instant.
+    mutating func add(_ timer: TimerRecord, on schedule: ResolvedSchedule) -> AlarmOrder { add(timer, schedule, at: 0) }
+
+    /// Reschedules a timer to a schedule that begins at an instant.
+    mutating func reschedule(_ timer: TimerRecord, on schedule: ResolvedSchedule) -> AlarmOrder? {
+        reschedule(timer, schedule, at: 0)
+    }
+
+    /// Cancels a timer.
+    mutating func end(_ timer: TimerRecord) -> Bool { end(timer, .cancelled) != nil }
+
+    /// The timer whose turn is next, even if the scheduler must be asked several times.
+    mutating func nextDue() -> TimerRecord? {
+        while true {
+            if let timer = firstDue() { return timer }
+            if !hasDue { return nil }
         }
-        #expect(firing.ticks.map(\.timer) == [old[0]])
-        #expect(scheduler.firing(at: 11).ticks.map(\.timer) == [newer] && scheduler.closing == old[1])
+    }
+
+    /// Sends the timer whose turn is next on its way.
+    mutating func takeNext() -> TimerRecord? {
+        let timer = nextDue()
+        if let timer { send(timer) }
+        return timer
+    }
+
+    /// The first due timer of a round, which is sent on its way.
+    mutating func take(at now: UInt64) -> TimerRecord? {
+        beginRound(at: now)
+        return takeNext()
+    }
+
+    /// One firing of the alarm. Each handler is called at once, runs `handler` and returns at once.
+    mutating func firing(at now: UInt64, handler: (inout Scheduler, Ticked) -> Void = { _, _ in }) -> Firing {
+        var firing = Firing()
+        beginRound(at: now)
+        while let timer = nextDue() {
+            if let due = begin(timer, at: now) {
+                firing.ticks.append(Ticked(timer: timer, due: due))
+                handler(&self, Ticked(timer: timer, due: due))
+            }
+            if putBack(timer, decidedAt: now, now: now) == nil, end(timer, .completed) != nil {
+                firing.completed.append(timer)
+            }
+        }
+        firing.alarm = endRound(at: now)
+        return firing
     }
 }

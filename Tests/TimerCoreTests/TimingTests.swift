@@ -1,27 +1,11 @@
 import PreciseTimer
 import Testing
 
-/// When one timer ticks, as a value: what the model of the public interface does not know. That is the end of time, the
-/// end of a timer that finishes, and chance.
+/// When one timer ticks, as a value: what the model of the public interface does not know. That is the end of time, and
+/// chance.
 final class TimingTests {
     private var timing = Timing()
     private var random = SeededGenerator(seed: 1)
-
-    @Test func aTimingTellsItsSteps() {
-        begin(every(30, from: 30))
-        #expect(timing.period == Period(nanoseconds: 30) && timing.leastPeriod == 30 && timing.isRepeating)
-        begin(ResolvedSchedule(.afterOneStep, .rate(3, per: 100)))
-        #expect(timing.period == Period(nanoseconds: 100, count: 3) && timing.leastPeriod == 33)
-        let others: [(ResolvedSchedule, UInt64?, [Bool])] = [
-            (ResolvedSchedule(.after(5), .fixedDelay(40)), 40, [false, true]),
-            (ResolvedSchedule(.at(5), .computed), nil, [true, true]), (once(at: 5), nil, [false, false]),
-        ]
-        for (schedule, delay, flags) in others {
-            begin(schedule)
-            #expect(timing.period == nil && timing.fixedDelay == delay && timing.leastPeriod == .max, "\(schedule)")
-            #expect([timing.isComputed, timing.isRepeating] == flags, "\(schedule)")
-        }
-    }
 
     @Test func numbersAndDeadlinesSaturate() {
         begin(every(.max / 2, from: .max / 2))
@@ -50,52 +34,9 @@ final class TimingTests {
         }
     }
 
-    @Test(arguments: [(300, 0), (599, 0), (951, 2)], [1, 3])
-    func oneTickStandsForTheDeadlinesThatPassedBeforeTheEnd(end: (now: UInt64, missed: UInt64), burstLimit: Int) {
-        timing = Timing(burstLimit: burstLimit)
-        begin(every(300, from: 300))
-        timing.askForExtra(at: end.now)
-        timing.finish(at: end.now)
-        let last = due(0, 300, 300 * (end.missed + 1), missed: end.missed)
-        #expect(ticks(at: 2_000, .max) == [last, nil] && timing.isOver)
-    }
-
-    @Test func aDeadlineAfterTheSpanHasNotPassedBeforeTheEnd() {
-        begin(ResolvedSchedule(.after(300), .every(300), .init(span: 700)))
-        timing.finish(at: 951)
-        #expect(ticks(at: 2_000) == [due(0, 300, 600, missed: 1)])
-    }
-
     @Test func aRestartWithASpanThatIsShorterThanAStepHasOneDeadline() {
         begin(ResolvedSchedule(.after(5), .every(10), .init(span: 7)))
         #expect(timing.restart(at: 1_000, using: &random) && deadlines(2) == [1_010])
-    }
-
-    @Test func anExtraTickIsTheLastIfNoDeadlineHasPassed() {
-        for schedule in [every(300, from: 300), once(at: 300), onDemand, ResolvedSchedule(.at(300), .fixedDelay(9))] {
-            timing = Timing()
-            begin(schedule)
-            for instant in [100, 200] as [UInt64] { timing.finish(at: instant) }
-            #expect(ticks(at: 99, 400, .max) == [nil, extra(0, 100), nil], "finishing again changes nothing")
-            #expect(timing.isOver == true, "also a timer on demand")
-        }
-        timing = Timing()
-        begin(ResolvedSchedule(.at(100), .fixedDelay(50)))
-        let first = ticks(at: 110)
-        timing.finish(at: 120)
-        #expect(!timing.countsFromReturn && first + ticks(at: 130, .max) == [due(0, 100), extra(1, 120), nil])
-    }
-
-    /// If the next deadline had passed by then, its tick is the last one; if not, an extra tick is.
-    @Test(arguments: [(40, computed(1, 40)), (60, extra(1, 50))] as [(UInt64, Expiration)])
-    func aFinishWhileADeadlineIsComputedLeavesOneTick(next: UInt64, last: Expiration) {
-        begin(ResolvedSchedule(.at(10), .computed))
-        let first = ticks(at: 20)
-        timing.finish(at: 50)
-        timing.advance(to: next, missed: 0)
-        #expect(first + ticks(at: 70) == [computed(0, 10), last])
-        timing.advance(to: 80, missed: 0)
-        #expect(timing.nextDeadline == .max)
     }
 
     @Test func aSpreadMovesAllDeadlinesAlikeAndAJitterEachByItself() {
@@ -130,12 +71,4 @@ final class TimingTests {
 
 private func due(_ index: UInt64, _ deadline: UInt64, _ latest: UInt64? = nil, missed: UInt64 = 0) -> Expiration {
     Expiration(index: index, deadline: deadline, span: latest.map { $0 - deadline } ?? 0, missed: missed)
-}
-
-private func computed(_ index: UInt64, _ deadline: UInt64) -> Expiration {
-    Expiration(index: index, deadline: deadline, isComputed: true)
-}
-
-private func extra(_ index: UInt64, _ deadline: UInt64) -> Expiration {
-    Expiration(index: index, deadline: deadline, isExtra: true)
 }

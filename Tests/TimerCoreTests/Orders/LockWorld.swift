@@ -1,18 +1,6 @@
 import Glibc
 import TimerKernel
 
-/// A fault that a search must find: a wrong variant of the lock.
-enum LockPlant: Hashable, Sendable {
-    /// A thread releases the lock with one exchange, whether others wait for it or not.
-    case forgetsThoseWhoWait
-    /// A thread takes any answer of the kernel for the lock.
-    case believesTheKernel
-    /// A thread that gets the lock of an ended thread goes on.
-    case forgetsTheEnd
-    /// A thread looks whether the lock is free, and then writes its number.
-    case looksBeforeWriting
-}
-
 /// What may happen to a lock.
 struct LockPlan: Sendable {
     var name: String
@@ -27,7 +15,6 @@ struct LockPlan: Sendable {
     var ends = false
     /// Whether the first thread takes the lock again while it holds it.
     var takesTwice = false
-    var plant: LockPlant?
 }
 
 /// The next step of a thread: one operation on the word, or one system call.
@@ -35,8 +22,6 @@ enum LockMove: Error, Hashable {
     case read, claim, publish, observe, lockInKernel, unlockInKernel, sleep
     case free(UInt32)
     case stop(LockAnswer)
-    /// Of a planted fault.
-    case write
 }
 
 /// The steps of a thread's call so far, with their answers. The lock's own code runs from the beginning of the call,
@@ -126,28 +111,13 @@ final class LockWorld: World {
         let replay = LockReplay(number(thread), threads[thread].answers)
         do throws(LockMove) {
             switch threads[thread].call {
-            case .take: try take(replay)
-            case .release: try release(replay)
+            // As in `Mutex.acquire`. That may try to claim the lock more times, at any moment.
+            case .take: if try !replay.claim(), try !replay.claim() { try replay.wait() }
+            case .release: try replay.release()
             case nil: break
             }
             return nil
         } catch { return error }
-    }
-
-    /// As in `Mutex.acquire`. That may try to claim the lock more times, at any moment.
-    private func take(_ lock: LockReplay) throws(LockMove) {
-        switch plan.plant {
-        case .believesTheKernel: if try !lock.claim() { _ = try lock.lockInKernel() }
-        case .forgetsTheEnd: if try !lock.claim() { while try lock.lockInKernel() != 0 {} }
-        case .looksBeforeWriting:
-            if try lock.read() == 0 { try lock.answer(to: .write) } else { try lock.wait() }
-        default: if try !lock.claim(), try !lock.claim() { try lock.wait() }
-        }
-    }
-
-    private func release(_ lock: LockReplay) throws(LockMove) {
-        if plan.plant != .forgetsThoseWhoWait { return try lock.release() }
-        while try !lock.free(try lock.read()) {}
     }
 
     // MARK: The next steps
@@ -199,8 +169,8 @@ final class LockWorld: World {
         case .read, .observe: answer(thread, word)
         case .claim: exchange(thread, 0, number(thread))
         case .free(let holder): exchange(thread, holder, 0)
-        case .publish, .write:
-            word = move == .write ? number(thread) : word | Self.waiters
+        case .publish:
+            word |= Self.waiters
             answer(thread, 0)
         case .lockInKernel: lockInKernel(thread)
         case .unlockInKernel:

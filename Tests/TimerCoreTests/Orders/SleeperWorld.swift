@@ -1,22 +1,6 @@
 import PreciseTimer
 import TimerAlarms
 
-/// A fault that a search must find: a wrong variant of the alarm.
-enum SleeperPlant: Hashable, Sendable {
-    /// The thread looks at the deadline, then says when it will wake.
-    case looksBeforePublishing
-    /// The thread says when it will wake and looks at the deadline, then sets the timer.
-    case setsTheTimerAfterLooking
-    /// A setter reads when the thread will wake, then stores the deadline.
-    case storesAfterReading
-    /// A firing uses the deadline up even if it was replaced.
-    case usesUpAnyDeadline
-    /// A setter does not look whether the alarm was stopped meanwhile.
-    case forgetsTheStop
-    /// A signal that comes while the thread is awake is lost.
-    case losesAnEarlySignal
-}
-
 /// What may happen to an alarm.
 struct SleeperPlan: Sendable {
     /// The deadlines that the setter may choose; nil disarms.
@@ -30,7 +14,6 @@ struct SleeperPlan: Sendable {
     var margins: [UInt64] = []
     /// Whether the thread sleeps by a time-out of its own, and others wake it by a signal.
     var isRealTime = false
-    var plant: SleeperPlant?
 }
 
 /// The next step of a thread: one operation on a shared number, one system call, or one reading of the clock. The
@@ -51,11 +34,8 @@ enum SleeperMove: Error, Hashable {
 final class SleeperReplay: SleeperSteps {
     private let plan: SleeperPlan
     private var answers: ArraySlice<UInt64>
-    private var last: SleeperMove?
     /// The last reading of the clock, since which nothing was stored.
     private(set) var reading: UInt64?
-    /// What a planted fault puts off.
-    private var postponed: [SleeperMove] = []
 
     init(_ plan: SleeperPlan, _ answers: [UInt64]) {
         self.plan = plan
@@ -64,7 +44,6 @@ final class SleeperReplay: SleeperSteps {
 
     @discardableResult func answer(to move: SleeperMove) throws(SleeperMove) -> UInt64 {
         guard let answer = answers.popFirst() else { throw move }
-        last = move
         switch move {
         case .readClock: reading = answer
         case .readDeadline, .readIsStopped: break
@@ -73,43 +52,19 @@ final class SleeperReplay: SleeperSteps {
         return answer
     }
 
-    private func perform(_ move: SleeperMove, putOffBy plant: SleeperPlant) throws(SleeperMove) {
-        if plan.plant == plant { postponed.append(move) } else { try answer(to: move) }
-    }
-
-    private func performPostponed() throws(SleeperMove) {
-        while !postponed.isEmpty { try answer(to: postponed.removeFirst()) }
-    }
-
     func readDeadline() throws(SleeperMove) -> UInt64 { try answer(to: .readDeadline) }
-    func store(deadline: UInt64) throws(SleeperMove) {
-        try perform(.storeDeadline(deadline), putOffBy: .storesAfterReading)
-    }
+    func store(deadline: UInt64) throws(SleeperMove) { try answer(to: .storeDeadline(deadline)) }
     func useUp(_ deadline: UInt64) throws(SleeperMove) -> Bool { try answer(to: .useUp(deadline)) == 1 }
-    func readWakesBy() throws(SleeperMove) -> UInt64 {
-        let wakesBy = try answer(to: .readWakesBy)
-        try performPostponed()
-        return wakesBy
-    }
-    func store(wakesBy: UInt64) throws(SleeperMove) {
-        if wakesBy != 0 { return try perform(.storeWakesBy(wakesBy), putOffBy: .looksBeforePublishing) }
-        postponed = []
-        try answer(to: .storeWakesBy(0))
-    }
-    func readIsStopped() throws(SleeperMove) -> Bool {
-        if plan.plant == .forgetsTheStop, last == .readWakesBy { return false }
-        return try answer(to: .readIsStopped) == 1
-    }
+    func readWakesBy() throws(SleeperMove) -> UInt64 { try answer(to: .readWakesBy) }
+    func store(wakesBy: UInt64) throws(SleeperMove) { try answer(to: .storeWakesBy(wakesBy)) }
+    func readIsStopped() throws(SleeperMove) -> Bool { try answer(to: .readIsStopped) == 1 }
     func storeIsStopped() throws(SleeperMove) { try answer(to: .storeIsStopped) }
 
     func readClock() throws(SleeperMove) -> UInt64 { try answer(to: .readClock) }
     func setTimer(_ instant: UInt64) throws(SleeperMove) {
-        if !plan.isRealTime { try perform(.setTimer(instant), putOffBy: .setsTheTimerAfterLooking) }
+        if !plan.isRealTime { try answer(to: .setTimer(instant)) }
     }
-    func sleepInKernel(until instant: UInt64) throws(SleeperMove) {
-        try performPostponed()
-        try answer(to: .sleep(until: instant))
-    }
+    func sleepInKernel(until instant: UInt64) throws(SleeperMove) { try answer(to: .sleep(until: instant)) }
     func shortenSleep(to instant: UInt64) throws(SleeperMove) { try answer(to: .shortenSleep(to: instant)) }
     func wake() throws(SleeperMove) { try answer(to: .wake) }
 
@@ -294,7 +249,8 @@ final class SleeperWorld: World {
         case .readClock: return memory.now
         case .storeDeadline(let deadline): (memory.deadline, wanted) = (deadline, deadline)
         case .useUp(let deadline):
-            if memory.deadline != deadline, plan.plant != .usesUpAnyDeadline { return 0 }
+            if memory.deadline != deadline { return 0 }
+            if deadline > memory.now + (plan.margins.isEmpty ? 0 : 1) { fault = "it fires early for \(deadline)" }
             memory.deadline = .max
             if wanted == deadline { wanted = .max }
             return 1
@@ -313,15 +269,13 @@ final class SleeperWorld: World {
 
     private func shortenSleep(to move: SleeperMove) {
         if plan.isRealTime {
-            memory.isSignalled = plan.plant != .losesAnEarlySignal || isAsleep
+            memory.isSignalled = true
         } else if case .shortenSleep(let instant) = move {
             memory.expiry = instant
         } else {
             memory.expiry = 0
         }
     }
-
-    private var isAsleep: Bool { if case .sleep = thread?.move { true } else { false } }
 
     // MARK: What must hold
 

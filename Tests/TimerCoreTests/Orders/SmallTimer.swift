@@ -163,6 +163,7 @@ final class SmallTimer {
         record.finalize()
         if finals > 1 { return "timer \(name) is finalized twice" }
         if !record.hasEnded { return "timer \(name) is finalized before its end" }
+        if record.ending == .completed, next != nil { return "timer \(name) completes before its last deadline" }
         return isInHandler || record.user.runner != .nobody ? "timer \(name) is finalized while its handler runs" : nil
     }
 
@@ -220,11 +221,7 @@ final class SmallAlarm: TimerAlarm, @unchecked Sendable {
 
     private func set(_ deadline: UInt64?, _ period: UInt64?) throws(TimerError) {
         if state.isBroken { throw TimerError(.backendFailed, "setting a small alarm") }
-        if world.plan.plant == .setsTheAlarmWithoutTheLock {
-            world.owed = .carryOut(deadline)
-        } else if !world.ignoresOrders, !state.isStopped {
-            (state.deadline, state.period) = (deadline, period)
-        }
+        if !state.isStopped { (state.deadline, state.period) = (deadline, period) }
     }
 
     /// A firing, which uses the deadline up, or moves it if the alarm repeats.

@@ -37,14 +37,11 @@ enum Move: Hashable {
     case register(Int)
     // A mailbox and the task that waits for it: `TickMailbox`.
     case put, checkForEnd, letGo, endMailbox, resume, next, news, waitForNews
-    // Planted faults.
-    case carryOut(UInt64?)
-    case awaitReturn(Int)
 
     /// Whether it takes the service's lock.
     var isDecision: Bool {
         switch self {
-        case .beginRound, .step, .begin, .finish, .fail, .endBatch, .beginStart, .finishStart, .register, .awaitReturn:
+        case .beginRound, .step, .begin, .finish, .fail, .endBatch, .beginStart, .finishStart, .register:
             true
         default: false
         }
@@ -121,9 +118,7 @@ extension SmallWorld {
             alarms.append(alarm)
             while threads.count <= self.thread(of: alarm.epoch) { threads.append([]) }
         case .register(let number): register(timers[number], by: thread)
-        case .awaitReturn(let number): awaitReturn(timers[number].record, by: thread)
         case .waited(let number): breaks(timers[number].waited(on: thread))
-        case .carryOut(let deadline): alarms.last?.state.deadline = deadline
         default: useMailbox(move, by: thread)
         }
     }
@@ -163,9 +158,7 @@ extension SmallWorld {
         if let epoch = delivery.epoch {
             return step(epoch, instant, after: .call(record, delivery.tick), delivered, by: thread)
         }
-        ignoresOrders = plan.plant == .forgetsTheOrderAfterAHop
         state.putBack(record, delivered, decidedAt: TimerInstant(nanoseconds: instant), byHop: true)
-        ignoresOrders = false
         if record.stage != .dispatched { return }
         threads[thread].append(timer.plan.way == .task ? .put : .begin(timer.number, at: instant))
     }
@@ -178,9 +171,7 @@ extension SmallWorld {
         case .schedule: register(timer, by: thread)
         case .cancel, .cancelAndWait:
             end(record, .cancelled, by: thread)
-            if call.kind == .cancel { return }
-            if plan.plant == .waitsInAnotherHold { return threads[thread].append(.awaitReturn(call.timer)) }
-            awaitReturn(record, by: thread)
+            if call.kind == .cancelAndWait { awaitReturn(record, by: thread) }
         case .pause: if state.scheduler.pause(record) { timer.pause() }
         case .resume: if request({ $0.resume(record, at: $1) }) { timer.resume() }
         case .reschedule, .postpone:
@@ -204,7 +195,6 @@ extension SmallWorld {
         guard state.end(record, ending) else { return }
         let timer = timer(of: record)
         timer.endedBy = thread
-        if plan.plant == .finalizesARunningTimer, record.isInHandler { threads[thread].append(.finalize(timer.number)) }
     }
 
     private func awaitReturn(_ record: Record, by thread: Int) {
@@ -235,7 +225,6 @@ extension SmallWorld {
 
     /// What a decision has left comes next, in the order of `ServiceCore.perform`.
     func leave(_ teardown: borrowing Teardown, to thread: Int) {
-        if let order = owed.take() { threads[thread].append(order) }
         if let failure = teardown.rare?.failure { threads[thread].append(.fail(epoch: failure.epoch)) }
         let others = teardown.rare?.timers.reversed() ?? []
         for record in others + (teardown.timer.map { [$0] } ?? []) {
@@ -252,7 +241,7 @@ extension SmallWorld {
         // `receive(_:)`
         case .put:
             mailbox.hasHop = true
-            if plan.plant != .keepsAHopAfterTheEnd { threads[thread].append(.checkForEnd) }
+            threads[thread].append(.checkForEnd)
             wakeTheTask(by: thread)
         case .checkForEnd: if mailbox.hasEnded { threads[thread].append(.letGo) }
         // `end(_:)`
@@ -272,7 +261,7 @@ extension SmallWorld {
         // `news()`
         case .news:
             let hasNews = mailbox.hasHop || mailbox.hasEnded
-            mailbox.isAwaited = !hasNews || plan.plant == .waitsWithoutACheck
+            mailbox.isAwaited = !hasNews
             threads[thread].append(mailbox.isAwaited ? .waitForNews : .next)
         default: break
         }

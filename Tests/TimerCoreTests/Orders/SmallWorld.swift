@@ -4,22 +4,6 @@ import TimerKernel
 
 @testable import PreciseTimer
 
-/// A fault that a search must find: a wrong variant of the engine.
-enum Plant: Sendable {
-    /// The alarm is set after the lock was released, so two threads may set it in the wrong order.
-    case setsTheAlarmWithoutTheLock
-    /// The order for the alarm at the end of a hop's delivery is not carried out.
-    case forgetsTheOrderAfterAHop
-    /// A timer is finalized while its handler is running.
-    case finalizesARunningTimer
-    /// A mailbox that gets a hop does not check whether its timer has ended.
-    case keepsAHopAfterTheEnd
-    /// A task does not check the mailbox again when it begins to wait.
-    case waitsWithoutACheck
-    /// A call that ends a timer and waits for its handler lets go of the lock in between.
-    case waitsInAnotherHold
-}
-
 /// What a world consists of, and how much may happen in it.
 struct Plan: Sendable {
     var name: String
@@ -40,7 +24,6 @@ struct Plan: Sendable {
     var alarmRepeats = false
     /// How much earlier than its deadline the alarm fires on purpose.
     var lead: UInt64 = 0
-    var plant: Plant?
     /// Whether only worlds that have had the same decisions are taken for equal: slow, but hard to get wrong.
     var mergesByDecisions = false
 }
@@ -92,9 +75,6 @@ final class SmallWorld: World {
     /// The decisions so far, as one number.
     private var history = 0
     private(set) var fault: String?
-    // Of planted faults: an order that is still to be carried out, and whether the alarm gets no order.
-    var owed: Move?
-    var ignoresOrders = false
 
     init(_ plan: Plan) {
         self.plan = plan
@@ -104,7 +84,6 @@ final class SmallWorld: World {
         for move in [.beginStart, .finishStart] + timers.filter(\.plan.isThere).map({ Move.register($0.number) }) {
             perform(move, by: 2)
         }
-        if let order = owed.take() { perform(order, by: 2) }
         threads = [[], plan.timers[0].way == .task ? [.next] : [], [], []]
     }
 
@@ -208,11 +187,8 @@ final class SmallWorld: World {
         }
         if (service == nil) != (state.scheduler.count == 0) { return "the service is not held by its timers" }
         let isBusy = threads.contains { moves in
-            if moves.contains(.beginRound(epoch: state.epoch)) { return true }
-            switch moves.last {
-            case .carryOut, .fail: return true
-            default: return false
-            }
+            if case .fail = moves.last { return true }
+            return moves.contains(.beginRound(epoch: state.epoch))
         }
         guard state.alarm != nil, state.scheduler.round == nil, !isBusy else { return nil }
         let waiting = timers.filter {
@@ -251,6 +227,7 @@ final class SmallWorld: World {
             return "\(name(of: thread)) waits for ever"
         }
         if threads[1].last != nil, mailbox != SmallMailbox(isAwaited: true) { return "the task sleeps beside news" }
+        if state.scheduler.round != nil { return "a round does not end" }
         guard state.alarm != nil else { return nil }
         return timers.first { $0.lacksTick(at: now) }.map { "timer \($0.name) lacks a tick" }
     }
