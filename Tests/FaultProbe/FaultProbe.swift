@@ -66,22 +66,19 @@ final class ProbedTimer: Sendable {
     private let ends = Notes<String>()
     private let failures = Notes<String>()
     private let period: Duration
-    private let policy: PreciseTimer.MissedTickPolicy
     let handle: PreciseTimer
 
     init(
         every period: Duration,
         after delay: Duration? = nil,
-        _ policy: PreciseTimer.MissedTickPolicy,
         deliver: PreciseTimer.Delivery = .inline,
         on service: TimerService
     ) throws(TimerError) {
-        (self.period, self.policy) = (period, policy)
+        self.period = period
         let (ends, failures, running, overlaps) = (ends, failures, running, overlaps)
         handle = try PreciseTimer.schedule(
             .every(period, after: delay),
             on: service,
-            missedTicks: policy,
             deliver: deliver,
             target: log,
             onEnd: { reason in
@@ -107,7 +104,7 @@ final class ProbedTimer: Sendable {
     private func miscount(_ tick: PreciseTimer.Tick) -> String? {
         let last = tick.deadline.advanced(by: period * tick.missed)
         if last > tick.delivered { return "tick \(tick.index) stands for a deadline that had not passed" }
-        let isShort = policy == .skip && last.advanced(by: period) <= tick.woke
+        let isShort = last.advanced(by: period) <= tick.woke
         return isShort ? "tick \(tick.index) does not stand for all deadlines that had passed" : nil
     }
 

@@ -8,7 +8,6 @@ final class Probe {
     private var backend: TimerService.Backend
     private var clock: TimerClock
     private var delivery = PreciseTimer.Delivery.inline
-    private var policy = PreciseTimer.MissedTickPolicy.skip
     private var service: TimerService?
     /// Replaced services. They are held, so that only the fault can end them.
     private var former: [TimerService] = []
@@ -73,8 +72,6 @@ final class Probe {
         case "ordinary-threads": return ThreadAttributes.othersAreOrdinary(named: value)
         // COUNTxMICROSECONDS: schedules periodic timers. Starts a service if no service is running.
         case "schedule": try schedule(value)
-        // skip or a catch-up limit: the policy of timers scheduled after this.
-        case "policy": policy = Int(value).map { .catchUp(limit: $0) } ?? .skip
         // Later timers tick on a queue.
         case "queue": delivery = .queue(DispatchQueue(label: "probe"))
         // Schedules a timer whose target is released at once. Waits until it ends.
@@ -120,11 +117,6 @@ final class Probe {
         // Starts a service on a run loop of the host, and ends it.
         case "host-loop": try TimerService(attachedTo: .current).shutdown()
         #endif
-        // Ends the main thread. The process gets SIGTERM, and a moment later SIGKILL.
-        case "leave-main":
-            let wait = "until grep -q '^State:.Z' /proc/$PPID/status; do sleep .02; done;"
-            _ = unsafe system("(\(wait) kill -TERM $PPID; sleep .2; kill -KILL $PPID) &")
-            pthread_exit(nil)
         // CODE: exits, with all timers alive.
         case "exit": exit(CInt(value) ?? 0)
         default: return SystemFault.perform(name, value)
@@ -155,7 +147,7 @@ final class Probe {
         let numbers = value.split(separator: "x").compactMap { Int($0) }
         let service = try runningService()
         for _ in 0..<numbers[0] {
-            timers.append(try ProbedTimer(every: .microseconds(numbers[1]), policy, deliver: delivery, on: service))
+            timers.append(try ProbedTimer(every: .microseconds(numbers[1]), deliver: delivery, on: service))
         }
     }
 
@@ -167,7 +159,7 @@ final class Probe {
     }
 
     private func setEarlierDeadline(_ period: Duration) throws(TimerError) -> Bool {
-        let timer = try ProbedTimer(every: period, after: .seconds(3_600), policy, on: try runningService())
+        let timer = try ProbedTimer(every: period, after: .seconds(3_600), on: try runningService())
         timers.append(timer)
         // The thread is asleep by now, or sets the alarm itself, which is right as well.
         pause(.milliseconds(3))

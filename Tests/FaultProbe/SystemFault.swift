@@ -21,11 +21,6 @@ enum SystemFault {
             let free = (0..<CInt.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix((Int(value) ?? 0) + 1)
             Limit.descriptors.set(UInt64(free.reduce(0) { max($0, $1) }))
         case "unfill": Limit.descriptors.set(1_000)
-        // COUNT: that often, the process is stopped, and then gets two milliseconds. The kernel also ends some of its
-        // waits with EINTR.
-        case "stop-often":
-            let round = "kill -STOP $PPID; sleep .098; kill -CONT $PPID; sleep .002;"
-            return unsafe system(Array(repeating: round, count: Int(value) ?? 1).joined()) == 0
         // Goes into an empty root, in which there is no /proc.
         case "chroot": return leaveRoot()
         // SECONDS: the kernel holds the thread of the last tick for so long.

@@ -3,6 +3,7 @@ import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
+import TimerAlarms
 import TimerKernel
 
 /// A thread that is late only because it is held up.
@@ -33,22 +34,6 @@ import TimerKernel
         let run = try await Probe.run(.timerFD, ["schedule=1x10000", "knows-sleeper"], under: means)
         #expect(run.outcome.code == 0 && run.isMet("knows-sleeper"), "\(run)")
     }
-
-    @Test func aThreadIsHeldUpWhileItWaitsForAProcessorAndNotWhileItSleeps() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            let (setup, works) = (ThreadSetup(), Box<Bool>())
-            works.value = true
-            try setup.startThread("test.worker") {
-                while works.value == true {}
-                while true { pause(.seconds(60)) }
-            }
-            #expect(eventually { if case .processors(let ran) = setup.holdUp() { ran > 50_000_000 } else { false } })
-            works.value = false
-            #expect(eventually { setup.holdUp() == nil })
-        }
-    }
-
 }
 
 /// Stops a thread as a debugger does (ptrace(2)).
@@ -77,39 +62,33 @@ private enum Debugger {
         return (service, reasons)
     }
 
-    private static func leaveRoot() throws {
-        let root = try TemporaryFolder()
+    /// What the checks need is opened when a service starts. Without it, a minute must pass, which is six seconds of the
+    /// hurried supervisor.
+    @Test(.isRoot) func inAnEmptyRootASilentAlarmFailsAfterFiveSecondsOrAMinute() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            let text = try Self.failureOfASilentAlarm { try TimerService(.timerFD) }
+            #expect(text.contains("did not fire for 5 s"), "\(text)")
+        }
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            let start = Reading.seconds
+            let text = try Self.failureOfASilentAlarm { nil }
+            #expect(text.contains("did not fire for a minute") && Reading.seconds - start > 5.9, "\(text)")
+        }
+    }
+
+    /// Starts something, goes into an empty root, and waits until a silent alarm has failed there.
+    private static func failureOfASilentAlarm(_ start: () throws -> TimerService?) throws -> String {
+        let (first, root) = (try start(), try TemporaryFolder())
         let isLeft = unsafe chroot(root.path) == 0 && chdir("/") == 0
         #expect(isLeft)
-    }
-
-    /// A minute of the hurried supervisor is six seconds.
-    @Test(.isRoot) func withoutProcASilentAlarmFailsAfterAMinute() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            SupervisorClock.hurry()
-            try Self.leaveRoot()
-            let (start, (service, reasons)) = (Reading.seconds, try Self.silentService())
-            #expect(eventually { !reasons.all.isEmpty } && Reading.seconds - start > 5.9)
-            guard case .backendFailed(let error) = reasons.all.first else { fatalError("\(reasons.all)") }
-            #expect(error.description.contains("did not fire for a minute"), "\(error)")
-            withExtendedLifetime(service) {}
-        }
-    }
-
-    /// What the checks need was opened at the start.
-    @Test(.isRoot) func inAnEmptyRootASilentAlarmThatNothingHoldsUpFailsAfterFiveSeconds() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            SupervisorClock.hurry()
-            let first = try TimerService(.timerFD)
-            try Self.leaveRoot()
-            let (service, reasons) = try Self.silentService()
-            #expect(eventually { !reasons.all.isEmpty })
-            guard case .backendFailed(let error) = reasons.all.first else { fatalError("\(reasons.all)") }
-            #expect(error.description.contains("did not fire for 5 s"), "\(error)")
-            withExtendedLifetime((first, service)) {}
-        }
+        let (service, reasons) = try silentService()
+        defer { withExtendedLifetime((first, service)) {} }
+        #expect(eventually { !reasons.all.isEmpty })
+        return "\(reasons.all)"
     }
 
     /// A debugger has stopped a thread. It may hold a lock that the alarm's thread needs, so a silent alarm would be
@@ -217,6 +196,92 @@ private enum Debugger {
             isOver.pass()
             #expect(eventually { setup.holdUp(among: threads) == .unknown }, "the thread has ended")
             #expect(numbers.allSatisfy { fcntl($0, F_GETFD) != -1 })
+        }
+    }
+}
+
+/// Checking services costs nothing while there are no timers, and leaves the loops of hosts alone.
+@Suite(.waits("the supervisor wakes up, and loops of hosts stand still"), .timeLimit(.minutes(60)))
+struct SupervisorTests {
+    private static let far = PreciseTimer.Schedule.once(after: .seconds(3_600))
+
+    private static var threads: [String] {
+        ["timer.watchdog", "timer.reaper"].flatMap { ProcFS.threads(named: $0) }
+    }
+
+    // Swift Testing hands values to an exit test since Swift 6.3.
+    #if compiler(>=6.3)
+    @Test(arguments: Backend.available)
+    func bothThreadsRunWhileTimersExistAndEndAfterThem(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            let service = try TimerService(backend)
+            #expect(Self.threads == [], "there is no timer")
+            for _ in 0..<2 {
+                let timer = try TickingTimer(Self.far, on: service).timer
+                #expect(eventually { Self.threads == ["timer.watchdog", "timer.reaper"] })
+                timer.cancel()
+                #expect(eventually { Self.threads == [] })
+            }
+        }
+    }
+    #endif
+
+    /// The watchdog's check reads the alarm's clock. A service that begins just then must not be forgotten, even if the
+    /// services that it already knows have no timers any more.
+    @Test func aServiceThatBeginsDuringACheckIsSupervised() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let (alarm, reasons) = (ManualAlarm(), Notes<PreciseTimer.EndReason>())
+            let (idle, next) = (TimerService(startedOnUse: { alarm }), try TimerService(.timerFD))
+            let timer = try PreciseTimer.schedule(Self.far, on: idle) { _, _ in }
+            // The new timer's target is released at once.
+            alarm.happen(before: 1) { try? scheduleFar(on: next, onEnd: reasons.append) }
+            timer.cancel()
+            #expect(eventually { reasons.all == [.targetReleased] })
+        }
+    }
+
+    /// The callback also runs in a `deinit`, if the library holds the last reference for a moment.
+    @Test func anOnEndThatNeverReturnsKeepsTheReaperFromNoOtherService() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let (never, ends, held) = (Gate(), Notes<Int>(), try [TimerService(.timerFD), TimerService(.timerFD)])
+            for (number, service) in held.enumerated() {
+                // The thread that takes the reaper's place leaves out the service at which that one is kept.
+                if number == 1 { try scheduleFar(on: held[0]) { _ in ends.append(2) } }
+                try scheduleFar(on: service) { _ in
+                    ends.append(number)
+                    if number == 0 { never.pass() }
+                }
+                #expect(eventually { ends.all.contains(number) })
+            }
+            #expect(ends.all == [0, 1])
+            held[0].shutdown()
+            // No timer is left, so both threads end, but not the reaper that is kept.
+            #expect(eventually { Self.threads == ["timer.reaper"] })
+        }
+    }
+
+    /// The checks of the alarms would follow each other at once.
+    @Test(.canTrace, arguments: ["EPERM", "ENOSYS"])
+    func aSleepThatTheSystemRefusesEndsNoTimerAndKeepsNoProcessorBusy(error: String) async throws {
+        let steps = ["schedule=3x10000", "ticks=30", "rest=\(Effort.isThorough ? 5 : 0.5)"]
+        let run = try await Probe.run(.timerFD, steps, under: .strace("clock_nanosleep:error=\(error)"), hurried: true)
+        #expect(run.trouble(ticks: 20) == nil && run.isIdle, "\(run)")
+    }
+
+    @Test func aSilentAlarmOnAHostsLoopWaitsForItsHost() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            let host = try TimerService.pollable()
+            let waiting = try TickingTimer(.once(after: .zero), on: host.service)
+            // Half as long again as the time after which an alarm with its own thread would fail.
+            pause(.milliseconds(900))
+            #expect(waiting.ends.all == [])
+            host.process()
+            #expect(waiting.log.count == 1 && waiting.ends.all == [.completed])
         }
     }
 }

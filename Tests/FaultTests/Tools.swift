@@ -120,6 +120,9 @@ extension Probe.Run {
     /// Whether a step, named by its prefix, came true.
     func isMet(_ step: String) -> Bool { report?.step(step)?.isMet == true }
 
+    /// Whether each of these steps came true, and no step was refused.
+    func isMet(all steps: [String]) -> Bool { refusals.isEmpty && report?.steps.map(\.isMet) == steps.map { _ in true } }
+
     /// Whether no thread spins during the step `rest`. One would use a processor, or a third of one beside others.
     var isIdle: Bool { (report?.step("rest")?.load ?? 1) < 0.25 }
 

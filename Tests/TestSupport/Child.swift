@@ -222,8 +222,8 @@ package struct ProbeReport: Codable, Sendable {
     package struct Timer: Codable, Sendable {
         /// The deadlines of its ticks, in nanoseconds of the service's clock.
         package let ticks: [UInt64]
-        /// The number of deadlines that the ticks stand for, and that of the one that stands for the most.
-        package let accounted, mostMissed: Int
+        /// The number of deadlines that the ticks stand for.
+        package let accounted: Int
         /// Every reason passed to its `onEnd`; the code of the error if the backend failed.
         package let ends: [String]
         /// The text of each of those errors.
@@ -233,7 +233,6 @@ package struct ProbeReport: Codable, Sendable {
 
         package init(_ ticks: [PreciseTimer.Tick], ends: [String], failures: [String], flaw: String?) {
             (self.ticks, accounted) = (ticks.map(\.deadline.nanoseconds), ticks.accounted)
-            mostMissed = ticks.map(\.missed).max() ?? 0
             (self.ends, self.failures, self.flaw) = (ends, failures, flaw)
         }
     }
