@@ -177,9 +177,8 @@ struct UnprivilegedTests {
             let service = try TimerService(.timerFD, thread: Options(locksMemory: true))
             #expect(service.grant.refusals == [])
             #expect(try TickingTimer(on: service).ticks(5))
-            let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-            let locked = status.split(separator: "\n").first { $0.hasPrefix("VmLck:") }?.split(separator: " ")
-            #expect((locked.flatMap { Int($0[1]) } ?? 0) > 0)
+            let locked = try #require(ProcFS.field("VmLck:", of: "/proc/self/status"))
+            #expect(!locked.hasPrefix("0 "), "\(locked)")
             // Reserved addresses are not filled.
             #expect(ProcFS.residentBytes < 1 << 29)
         }
@@ -188,6 +187,13 @@ struct UnprivilegedTests {
 
 /// The lock on a kernel that refuses, in a forked child, and after the end of a thread that held it.
 @Suite(.waits("threads contend for a lock whose calls are refused"), .timeLimit(.minutes(60))) struct LockFaultTests {
+    @Test func eachErrorHasItsMeaning() {
+        let later = [EINTR, EAGAIN, ENOSYS, ENOMEM, EPERM, EACCES, EINVAL, EFAULT, ETIMEDOUT]
+        let locking = [0, EDEADLK, ESRCH, EOWNERDEAD] + later
+        let answers = [LockAnswer.done, .takenTwice, .ownerEnded, .ownerEnded] + later.map { _ in .later }
+        #expect(locking.map(LockAnswer.init(toLocking:)) == answers)
+    }
+
     private func expect(_ result: ExitTest.Result?, says reason: String) {
         let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
         #expect(text.contains(reason), "\(text)")
