@@ -24,8 +24,9 @@ final class Probe {
     }
 
     var report: ProbeReport {
+        let reports = timers.map { ProbeReport.Timer($0.timer, every: $0.period) }
         let refused = Int(RefusedCalls.count("fault_count") ?? 0)
-        return ProbeReport(steps: steps, timers: timers.map { .init($0.timer, every: $0.period) }, refusedCalls: refused)
+        return ProbeReport(steps: steps, timers: reports, refusedCalls: refused)
     }
 
     /// Performs one step, and records its outcome.

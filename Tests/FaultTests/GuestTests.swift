@@ -30,8 +30,8 @@ import CLibevent
         let file = "/proc/self/task/\(thread)"
         // From the third field on: the nice value is the 19th, the policy the 41st.
         let fields = ProcFS.fieldsAfterName(file + "/stat").map(String.init)
-        guard fields.count > 38, let processors = ProcFS.field("Cpus_allowed:", of: file + "/status") else { return nil }
-        return [processors, fields[38], fields[16]]
+        let processors = ProcFS.field("Cpus_allowed:", of: file + "/status")
+        return processors.flatMap { fields.count > 38 ? [$0, fields[38], fields[16]] : nil }
     }
 
     /// A backend's threads have the attributes of the process's main thread, whichever thread started them.

@@ -32,8 +32,8 @@ private enum Debugger {
         return (service, reasons)
     }
 
-    /// What the checks need is opened when a service starts. Without it, a minute must pass, which is six seconds of the
-    /// hurried supervisor.
+    /// What the checks need is opened when a service starts. Without it, a minute must pass, which is six seconds of
+    /// the hurried supervisor.
     @Test(.isRoot) func inAnEmptyRootASilentAlarmFailsAfterFiveSecondsOrAMinute() async {
         await #expect(processExitsWith: .success) {
             endIfHung()
@@ -62,8 +62,8 @@ private enum Debugger {
     }
 
     /// A debugger has stopped a service's thread, which may hold a lock that other threads need. So each silent alarm
-    /// is late, for longer than after which one fails. Of two that refuse to be set anew, one does so at the first check
-    /// and the other when it is silent already.
+    /// is late, for longer than after which one fails. Of two that refuse to be set anew, one does so at the first
+    /// check, and the other when it is silent already.
     @Test(.canTrace) func anAlarmWhoseThreadIsStoppedGoesOnAndOneThatRefusesToBeSetAnewFails() async {
         await #expect(processExitsWith: .success) {
             endIfHung()

@@ -36,10 +36,11 @@ enum Probe {
         let report: ProbeReport?
 
         var description: String {
-            let steps = report?.steps.map { step in
-                let (time, busy) = (Int(step.seconds * 1_000), Int(step.cpuSeconds * 1_000))
-                return "\(step.text) \(step.isMet) \(time) ms, CPU \(busy) ms \(step.refusal?.text ?? "")"
-            }
+            let steps = report?.steps
+                .map { step in
+                    let (time, busy) = (Int(step.seconds * 1_000), Int(step.cpuSeconds * 1_000))
+                    return "\(step.text) \(step.isMet) \(time) ms, CPU \(busy) ms \(step.refusal?.text ?? "")"
+                }
             let ends = report?.timers.map { "\($0.ticks.count) ticks, ends \($0.ends), flaw \($0.flaw ?? "none")" }
             return "\(outcome); \(steps ?? []); \(ends ?? [])"
         }
@@ -125,7 +126,9 @@ extension Probe.Run {
     func isMet(_ step: String) -> Bool { report?.step(step)?.isMet == true }
 
     /// Whether each of these steps came true, and no step was refused.
-    func isMet(all steps: [String]) -> Bool { refusals.isEmpty && report?.steps.map(\.isMet) == steps.map { _ in true } }
+    func isMet(all steps: [String]) -> Bool {
+        refusals.isEmpty && report?.steps.map(\.isMet) == steps.map { _ in true }
+    }
 
     /// Whether no thread spins during the step `rest`. One would use a processor, or a third of one beside others.
     var isIdle: Bool { report?.step("rest").map { $0.cpuSeconds < 0.25 * $0.seconds } ?? false }

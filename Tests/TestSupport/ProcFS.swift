@@ -27,9 +27,10 @@ package enum ProcFS {
 
     /// The open descriptors, and what they are open on.
     package static var links: [Int32: String] {
-        let links = entries("/proc/self/fd").compactMap { entry in
-            link("/proc/self/fd/\(entry)").flatMap { link in Int32(entry).map { ($0, link) } }
-        }
+        let links = entries("/proc/self/fd")
+            .compactMap { entry in
+                link("/proc/self/fd/\(entry)").flatMap { link in Int32(entry).map { ($0, link) } }
+            }
         return Dictionary(uniqueKeysWithValues: links)
     }
 
