@@ -58,66 +58,30 @@ enum RefusedCalls {
     static func count(_ name: String) -> CInt? { function(name, as: (@convention(c) () -> CInt).self)?() }
 }
 
-/// A periodic timer, with all its ticks and endings.
-final class ProbedTimer: Sendable {
-    private let log = Log()
-    private let running = Count()
-    private let overlaps = Count()
-    private let ends = Notes<String>()
-    private let failures = Notes<String>()
-    private let period: Duration
-    private let policy: PreciseTimer.MissedTickPolicy
-    let handle: PreciseTimer
-
-    init(
-        every period: Duration,
-        after delay: Duration? = nil,
-        _ policy: PreciseTimer.MissedTickPolicy,
-        deliver: PreciseTimer.Delivery = .inline,
-        on service: TimerService
-    ) throws(TimerError) {
-        (self.period, self.policy) = (period, policy)
-        let (ends, failures, running, overlaps) = (ends, failures, running, overlaps)
-        handle = try PreciseTimer.schedule(
-            .every(period, after: delay),
-            on: service,
-            missedTicks: policy,
-            deliver: deliver,
-            target: log,
-            onEnd: { reason in
-                guard case .backendFailed(let error) = reason else { return ends.append("\(reason)") }
-                failures.append(error.description)
-                ends.append(error.code.name)
-            },
-            handler: { log, tick in
-                if running.add(1) > 1 { overlaps.add(1) }
-                log.note(tick)
-                HeldThread.note()
-                running.add(-1)
-            }
+extension ProbeReport.Timer {
+    /// Of a timer with a fixed period, which has a tick for all deadlines that have passed.
+    init(_ timer: TickingTimer, every period: Duration) {
+        let (ticks, ends) = (timer.log.ticks, timer.ends.all)
+        let failures = ends.compactMap { if case .backendFailed(let error) = $0 { error } else { nil } }
+        let flaw =
+            timer.overlaps.value > 0
+            ? "two handlers at once"
+            : ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
+                ?? ticks.lazy.compactMap { Self.miscount($0, period) }.first
+        self.init(
+            ticks,
+            ends: ends.map { if case .backendFailed(let error) = $0 { error.code.name } else { "\($0)" } },
+            failures: failures.map(\.description),
+            flaw: flaw
         )
     }
 
-    var hasEnded: Bool { !ends.all.isEmpty }
-
-    /// The number of deadlines that the ticks stand for.
-    var accounted: Int { log.ticks.accounted }
-
     /// What is wrong with the number of deadlines that a tick stands for.
-    private func miscount(_ tick: PreciseTimer.Tick) -> String? {
+    private static func miscount(_ tick: PreciseTimer.Tick, _ period: Duration) -> String? {
         let last = tick.deadline.advanced(by: period * tick.missed)
         if last > tick.delivered { return "tick \(tick.index) stands for a deadline that had not passed" }
-        let isShort = policy == .skip && last.advanced(by: period) <= tick.woke
+        let isShort = last.advanced(by: period) <= tick.woke
         return isShort ? "tick \(tick.index) does not stand for all deadlines that had passed" : nil
-    }
-
-    var report: ProbeReport.Timer {
-        let ticks = log.ticks
-        let flaw =
-            ticks.first.flatMap { ticks.flaw(from: $0.deadline, every: period) }
-            ?? ticks.lazy.compactMap(miscount).first
-        let overlap = overlaps.value > 0 ? "two handlers at once" : nil
-        return ProbeReport.Timer(ticks, ends: ends.all, failures: failures.all, flaw: overlap ?? flaw)
     }
 }
 

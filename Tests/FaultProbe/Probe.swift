@@ -2,17 +2,17 @@ import Foundation
 import Glibc
 import PreciseTimer
 import TestSupport
+import TimerKernel
 
 /// Timers on one backend, and the steps that they go through.
 final class Probe {
     private var backend: TimerService.Backend
     private var clock: TimerClock
     private var delivery = PreciseTimer.Delivery.inline
-    private var policy = PreciseTimer.MissedTickPolicy.skip
     private var service: TimerService?
     /// Replaced services. They are held, so that only the fault can end them.
     private var former: [TimerService] = []
-    private var timers: [ProbedTimer] = []
+    private var timers: [(timer: TickingTimer, period: Duration)] = []
     /// How many of the timers were on a service that was shut down. If a timer's handler is running, that timer ends
     /// a little later.
     private var shutDown = 0
@@ -24,8 +24,9 @@ final class Probe {
     }
 
     var report: ProbeReport {
+        let reports = timers.map { ProbeReport.Timer($0.timer, every: $0.period) }
         let refused = Int(RefusedCalls.count("fault_count") ?? 0)
-        return ProbeReport(steps: steps, timers: timers.map(\.report), refusedCalls: refused)
+        return ProbeReport(steps: steps, timers: reports, refusedCalls: refused)
     }
 
     /// Performs one step, and records its outcome.
@@ -38,7 +39,7 @@ final class Probe {
         do throws(TimerError) {
             isMet = try perform(parts[0], parts.count > 1 ? parts[1] : "")
         } catch {
-            refusal = ProbeReport.Refusal(code: error.code.name, errno: error.errno, text: error.description)
+            refusal = ProbeReport.Refusal(error)
         }
         let (seconds, busy) = (Reading.seconds - start, Reading.cpuSeconds - cpu)
         steps.append(.init(text: text, seconds: seconds, cpuSeconds: busy, isMet: isMet, refusal: refusal))
@@ -66,15 +67,8 @@ final class Probe {
             leaveService()
             clock = TimerClock(rawValue: value) ?? clock
             backend = TimerService.Backend(rawValue: value) ?? backend
-        // nice, pinned, batch or idle: starts the service from a thread with that attribute.
-        case "service-from": return try startService(fromThread: value)
-        // PREFIX: whether the threads with that prefix, except the starting one, have the main thread's attributes. Of
-        // no prefix: whether all have, except the nice value.
-        case "ordinary-threads": return ThreadAttributes.othersAreOrdinary(named: value)
         // COUNTxMICROSECONDS: schedules periodic timers. Starts a service if no service is running.
         case "schedule": try schedule(value)
-        // skip or a catch-up limit: the policy of timers scheduled after this.
-        case "policy": policy = Int(value).map { .catchUp(limit: $0) } ?? .skip
         // Later timers tick on a queue.
         case "queue": delivery = .queue(DispatchQueue(label: "probe"))
         // Schedules a timer whose target is released at once. Waits until it ends.
@@ -95,7 +89,7 @@ final class Probe {
         // COUNT: the same, but an ended timer counts, too.
         case "ticks-or-ends": return awaitTicks(Int(value) ?? 0, orEnds: true)
         // SECONDS: waits until every timer has ended.
-        case "ends": return eventually(within: .seconds(Double(value) ?? 0)) { timers.allSatisfy(\.hasEnded) }
+        case "ends": return eventually(within: .seconds(Double(value) ?? 0)) { timers.allSatisfy(\.timer.hasEnded) }
         // SECONDS: lets time pass, to measure the processor time.
         case "rest": pause(.milliseconds(Int((Double(value) ?? 0) * 1000)))
         // Ends the service, so that the next schedule starts another one.
@@ -120,11 +114,6 @@ final class Probe {
         // Starts a service on a run loop of the host, and ends it.
         case "host-loop": try TimerService(attachedTo: .current).shutdown()
         #endif
-        // Ends the main thread. The process gets SIGTERM, and a moment later SIGKILL.
-        case "leave-main":
-            let wait = "until grep -q '^State:.Z' /proc/$PPID/status; do sleep .02; done;"
-            _ = unsafe system("(\(wait) kill -TERM $PPID; sleep .2; kill -KILL $PPID) &")
-            pthread_exit(nil)
         // CODE: exits, with all timers alive.
         case "exit": exit(CInt(value) ?? 0)
         default: return SystemFault.perform(name, value)
@@ -142,20 +131,12 @@ final class Probe {
         service = try TimerService(backend, clock: clock, thread: options)
     }
 
-    private func startService(fromThread attribute: String) throws(TimerError) -> Bool {
-        let (result, backend, clock) = (Box<Result<TimerService, TimerError>>(), backend, clock)
-        let isSet = ThreadAttributes.run(with: attribute) {
-            result.value = Result { () throws(TimerError) in try TimerService(backend, clock: clock) }
-        }
-        service = try result.value?.get()
-        return isSet && service != nil
-    }
-
     private func schedule(_ value: String) throws(TimerError) {
         let numbers = value.split(separator: "x").compactMap { Int($0) }
         let service = try runningService()
+        let period = Duration.microseconds(numbers[1])
         for _ in 0..<numbers[0] {
-            timers.append(try ProbedTimer(every: .microseconds(numbers[1]), policy, deliver: delivery, on: service))
+            timers.append((try TickingTimer(.every(period), on: service, deliver: delivery), period))
         }
     }
 
@@ -167,25 +148,94 @@ final class Probe {
     }
 
     private func setEarlierDeadline(_ period: Duration) throws(TimerError) -> Bool {
-        let timer = try ProbedTimer(every: period, after: .seconds(3_600), policy, on: try runningService())
-        timers.append(timer)
+        let timer = try TickingTimer(.every(period, after: .seconds(3_600)), on: try runningService())
+        timers.append((timer, period))
         // The thread is asleep by now, or sets the alarm itself, which is right as well.
         pause(.milliseconds(3))
-        try timer.handle.reschedule(.every(period))
+        try timer.timer.reschedule(.every(period))
         return eventually(within: .seconds(20)) { timer.accounted > 0 || timer.hasEnded }
     }
 
     private func cancel() -> Bool {
-        let cancelled = timers.filter { $0.handle.cancelAndWait() }
-        let accounted = timers.map(\.accounted)
+        let cancelled = timers.map(\.timer).filter { $0.timer.cancelAndWait() }
+        let accounted = timers.map(\.timer.accounted)
         pause(.milliseconds(3))
         // Another thread calls the `onEnd` of a timer that a failure ended.
-        return cancelled.allSatisfy(\.hasEnded) && eventually { timers.allSatisfy(\.hasEnded) }
-            && timers.map(\.accounted) == accounted
+        return cancelled.allSatisfy(\.hasEnded) && eventually { timers.allSatisfy(\.timer.hasEnded) }
+            && timers.map(\.timer.accounted) == accounted
     }
 
     private func awaitTicks(_ count: Int, orEnds: Bool) -> Bool {
-        let goals = timers.dropFirst(shutDown).filter { !$0.hasEnded }.map { ($0, $0.accounted + count) }
+        let goals = timers.dropFirst(shutDown).map(\.timer).filter { !$0.hasEnded }.map { ($0, $0.accounted + count) }
         return eventually(within: .seconds(20)) { goals.allSatisfy { $0.accounted >= $1 || orEnds && $0.hasEnded } }
+    }
+}
+
+/// Faults that a process can inject into itself.
+enum SystemFault {
+    /// Performs a step. Returns false if the step is unknown, or if the system did not allow it.
+    static func perform(_ name: String, _ value: String) -> Bool {
+        switch name {
+        // KIND: closes every descriptor of a kind, such as `[timerfd]`; `all` closes all above standard error.
+        case "close": close(value)
+        // Opens files until one gets a closed number, as a host does.
+        case "reuse": return reuse()
+        // Whether the files that took those numbers are still open.
+        case "still-open": return unsafe Set(reused).isSubset(of: ProcFS.descriptors(on: "/dev/null"))
+        // No more descriptors can be opened, or only the given number.
+        case "fill":
+            let free = (0..<CInt.max).lazy.filter { fcntl($0, F_GETFD) == -1 }.prefix((Int(value) ?? 0) + 1)
+            Limit.descriptors.set(UInt64(free.reduce(0) { max($0, $1) }))
+        case "unfill": Limit.descriptors.set(1_000)
+        // Whether the kernel says of a sleeping thread that nothing holds it up.
+        case "knows-sleeper":
+            let setup = ThreadSetup()
+            return (try? setup.startThread("sleeper") { while true { sleep(1_000) } }) != nil
+                && eventually(within: .seconds(5)) { setup.holdUp() == nil }
+        default: return false
+        }
+        return true
+    }
+
+    private nonisolated(unsafe) static var closed: Set<CInt> = []
+    private nonisolated(unsafe) static var reused: [CInt] = []
+
+    private static func close(_ kind: String) {
+        let all = (3..<CInt(1_000)).filter { fcntl($0, F_GETFD) != -1 }
+        for descriptor in kind == "all" ? all : ProcFS.descriptors(on: "anon_inode:\(kind)") {
+            unsafe closed.insert(descriptor)
+            Glibc.close(descriptor)
+        }
+    }
+
+    private static func reuse() -> Bool {
+        for _ in 0..<200 {
+            let file = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+            if unsafe closed.contains(file) { unsafe reused.append(file) }
+        }
+        return unsafe !reused.isEmpty
+    }
+}
+
+/// A forked child with the same process id as its parent: each is the first process of its namespace.
+enum NamespaceChild {
+    /// Whether a schedule on the parent's service throws the error for children. False, too, if there is no such child.
+    static func getsAnError(from service: TimerService) -> Bool {
+        let child = fork()
+        if child == 0 {
+            do {
+                try PreciseTimer.schedule(.once(after: .zero), on: service, target: Thing()) { _, _ in }
+                _exit(1)
+            } catch { _exit(getpid() == 1 && error.code == .forked ? 0 : 1) }
+        }
+        var status: Int32 = 0
+        while unsafe waitpid(child, &status, 0) == -1, errno == EINTR {}
+        return child > 0 && getpid() == 1 && status == 0
+    }
+
+    private static func fork() -> pid_t {
+        // 0x2000_0000 is CLONE_NEWPID: for the children of the caller.
+        guard function("unshare", as: (@convention(c) (CInt) -> CInt).self)?(0x2000_0000) == 0 else { return -1 }
+        return function("fork", as: (@convention(c) () -> pid_t).self)?() ?? -1
     }
 }

@@ -25,18 +25,43 @@ import CLibevent
     }
     #endif
 
-    /// Without CAP_SYS_NICE the kernel takes no thread back from a nice value or from the idle policy.
-    private static let attributes = Tools.canBeRealTime ? ["nice", "pinned", "batch", "idle"] : ["pinned", "batch"]
+    /// A thread's processors, policy and nice value; nil if it has ended.
+    private static func attributes(ofThread thread: String) -> [String]? {
+        let file = "/proc/self/task/\(thread)"
+        // From the third field on: the nice value is the 19th, the policy the 41st.
+        let fields = ProcFS.fieldsAfterName(file + "/stat").map(String.init)
+        let processors = ProcFS.field("Cpus_allowed:", of: file + "/status")
+        return processors.flatMap { fields.count > 38 ? [$0, fields[38], fields[16]] : nil }
+    }
 
     /// A backend's threads have the attributes of the process's main thread, whichever thread started them.
-    @Test(arguments: Backend.available, attributes)
-    func libraryThreadsDoNotInheritTheStartingThreadsAttributes(backend: Backend, attribute: String) async throws {
-        // Dispatch chooses its threads' nice values by their quality of service.
-        let check = backend == .dispatch ? "ordinary-threads" : "ordinary-threads=timer."
-        // On a busy machine an idle thread hardly runs.
-        let steps = ["service-from=\(attribute)", "schedule=1x10000", "ticks=5", check]
-        let run = try await Probe.run(backend, steps)
-        #expect(run.trouble(ticks: 5) == nil && run.isMet("service-from") && run.worksInTheEnd, "\(run)")
+    @Test func libraryThreadsDoNotInheritTheStartingThreadsAttributes() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let usual = try #require(Self.attributes(ofThread: "\(getpid())"))
+            let (starter, services) = (Box<Int32>(), Box<[TimerService]>())
+            Foundation.Thread.detachNewThread {
+                starter.value = ProcFS.callingThread
+                var parameters = sched_param()
+                // SCHED_BATCH, which Glibc does not show to Swift. Without CAP_SYS_NICE the kernel takes no thread back
+                // from a nice value.
+                var isUnusual = unsafe sched_setscheduler(0, 3, &parameters) == 0
+                if ProcFS.maySchedule { isUnusual = isUnusual && nice(19) == 19 }
+                isUnusual = isUnusual && ProcFS.pin(ProcFS.callingThread, to: Array(ProcFS.processors.prefix(1)))
+                if isUnusual { services.value = try? Backend.available.map { try TimerService($0) } }
+                // No other thread gets its number.
+                while true { sleep(1_000) }
+            }
+            #expect(eventually { services.value != nil })
+            for service in services.value ?? [] { #expect(try TickingTimer(on: service).ticks(5)) }
+            let areUsual = { (prefix: String, count: Int) in
+                let others = ProcFS.tasks(named: prefix).filter { Int32($0) != starter.value }
+                let known = others.compactMap(Self.attributes)
+                return !known.isEmpty && known.allSatisfy { $0.prefix(count) == usual.prefix(count) }
+            }
+            // A new thread takes a moment. Dispatch chooses its threads' nice values by their quality of service.
+            #expect(eventually { areUsual("timer.", 3) && areUsual("", 2) })
+        }
     }
 
     /// Each backend, with each other backend and clock of a later service. The run loop has one clock.
@@ -62,13 +87,6 @@ import CLibevent
         #expect(isRefused || other.hasPrefix("clock"), "\(run)")
     }
 
-    /// A limitation: the remaining threads are the library's, which take no signal.
-    @Test func aProcessWhoseMainThreadHasEndedLivesWithItsServiceAndTakesNoSignalButTheLast() async throws {
-        let run = try await Probe.run(.timerFD, ["schedule=1x10000", "ticks=3", "leave-main"])
-        // The signal that no thread can block.
-        #expect(run.outcome.signal == SIGKILL, "\(run)")
-    }
-
     @Test(arguments: Backend.available)
     func manyProcessesWithTickingTimersExitWithTheirCode(backend: Backend) async throws {
         for _ in 0..<Effort.of(5, thorough: 20) {
@@ -78,7 +96,7 @@ import CLibevent
     }
 }
 
-/// What the process sees of the library: complaints on standard error, and idleness.
+/// What the process sees of the library: complaints on standard error, idleness, memory, and signals.
 @Suite(.waits("processes say something, or are idle"), .timeLimit(.minutes(60))) struct ProcessTests {
     /// Unless a variable says otherwise, it complains in the system's log.
     @Test func libdispatchComplainsOfNoSource() async throws {
@@ -90,8 +108,41 @@ import CLibevent
         #expect(String(decoding: result.standardErrorContent, as: UTF8.self).contains("libdispatch") == false)
     }
 
+    /// The library starts its threads with all signals blocked.
+    @Test func theCallersSignalsStayUnblocked() async {
+        await #expect(processExitsWith: .signal(SIGUSR1)) {
+            Child.unblockSignals()
+            for backend in Backend.available { _ = try TimerService(backend) }
+            raise(SIGUSR1)
+        }
+    }
+
     // Swift Testing hands values to an exit test since Swift 6.3.
     #if compiler(>=6.3)
+    @Test(.works("the process keeps or returns memory"), arguments: Backend.available)
+    func manyTimersCostNoMoreThreadsAndDescriptorsThanOneAndLeaveNoMemory(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            DispatchDescriptors.open()
+            let (service, many) = (backend.shared, Effort.of(1_000, thorough: 10_000))
+            #expect(try TickingTimer(.every(.milliseconds(5)), on: service).ticks(3))
+            let (descriptors, threads) = (ProcFS.openDescriptors, ProcFS.threads(named: "").count)
+            var bytes = Int.max / 2
+            for round in 1...Effort.of(30, thorough: 200) {
+                let far = try (1..<many).map { _ in try TickingTimer(.once(after: .seconds(3_600)), on: service) }
+                let near = try (1..<many).map { _ in try TickingTimer(.once(after: .milliseconds(5)), on: service) }
+                #expect(eventually { near.allSatisfy { $0.ends.all == [.completed] } })
+                for timer in far { timer.timer.cancel() }
+                // Dispatch and the test runner may keep a few more workers and descriptors.
+                #expect(eventually { ProcFS.threads(named: "").count <= threads + 10 })
+                #expect(eventually { ProcFS.openDescriptors <= descriptors + 10 })
+                // Heaps keep some pages; a leak of a hundred bytes per timer would be more than 5 MB.
+                #expect(ProcFS.residentBytes < bytes + 2_000_000)
+                if round == 3 { bytes = ProcFS.residentBytes }
+            }
+        }
+    }
+
     @Test(arguments: Backend.available)
     func anIdleServiceUsesHardlyAnyProcessorTime(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in
@@ -111,32 +162,6 @@ import CLibevent
         }
     }
     #endif
-}
-
-/// The signals of the host. Library threads and Dispatch's workers block all of them, and a program inherits the mask
-/// of the thread that starts it.
-@Suite(.waits("a handler looks at its mask of signals"), .timeLimit(.minutes(60))) struct SpawnTests {
-    private static let hosts: [Int32] = [SIGINT, SIGUSR1, SIGALRM, SIGTERM]
-
-    /// Those that the calling thread blocks.
-    private static var blocked: [Int32] {
-        var mask = sigset_t()
-        unsafe pthread_sigmask(SIG_BLOCK, nil, &mask)
-        return hosts.filter { unsafe sigismember(&mask, $0) == 1 }
-    }
-
-    @Test(arguments: Backend.available)
-    func handlersBlockTheHostsSignalsAndTheCallersMaskStays(backend: Backend) throws {
-        let seen = Box<[Int32]>()
-        var (mask, before) = (sigset_t(), sigset_t())
-        unsafe pthread_sigmask(SIG_SETMASK, &mask, &before)
-        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-        let service = try TimerService(backend)
-        try PreciseTimer.schedule(.once(after: .zero), on: service, target: seen) { seen, _ in seen.value = Self.blocked
-        }
-        #expect(eventually { seen.value != nil })
-        #expect(seen.value == Self.hosts && Self.blocked == [])
-    }
 }
 
 /// Workers of Dispatch that a tick on its way makes.
@@ -180,3 +205,16 @@ import CLibevent
         }
     }
 }
+
+#if !DEBUG
+/// The memory cost of a tick. A debug build allocates, because it notes a warning for each handler.
+@Suite(.waits("malloc counts the allocations of a tick"), .timeLimit(.minutes(60))) struct AllocationTests {
+    /// All ticks come on one thread, whose allocations are counted. One of the handlers is slow, which is noted.
+    @Test(.canRefuse, arguments: [Backend.timerFD, .hybrid], [[], ["statistics"]])
+    func inlineTicksAllocateNothing(backend: Backend, steps: [String]) async throws {
+        let life = ["service"] + steps + ["no-allocations=5000"]
+        let run = try await Probe.run(backend, life, under: .preload())
+        #expect(run.isMet("no-allocations"), "\(run)")
+    }
+}
+#endif

@@ -3,53 +3,8 @@ import Glibc
 import PreciseTimer
 import TestSupport
 import Testing
+import TimerAlarms
 import TimerKernel
-
-/// A thread that is late only because it is held up.
-@Suite(.waits("the kernel stops a thread, or hardly lets it run"), .timeLimit(.minutes(60))) struct HeldUpTests {
-    /// Before and after the start of the service. In an empty root nothing is ever known of the thread.
-    private static let faults: [[[String]]] =
-        [[[], []], [[], ["fill"]]] + (geteuid() == 0 ? [[[], ["chroot"]], [["chroot"], []]] : [])
-    private static let namespace =
-        Tools.succeeds(["unshare", "--pid", "--fork", "true"])
-        ? [Probe.Means(command: ["unshare", "--pid", "--fork"])] : []
-    /// The seconds for which a thread is held: more than those after which a silent alarm fails.
-    private static let seconds = Effort.isThorough ? 10 : 1.5
-
-    /// In state D, as one that is frozen or waits for a page. A namespace of processes has the /proc of its parent.
-    @Test(arguments: Backend.available.filter { $0 != .dispatch }, faults)
-    func timersWhoseThreadTheKernelHoldsGoOn(backend: Backend, faults: [[String]]) async throws {
-        for means in [Probe.Means.none] + Self.namespace {
-            let start = faults[0] + ["schedule=2x10000", "ticks=5"]
-            let steps = start + faults[1] + ["hold=\(Self.seconds)", "ticks=5"]
-            let run = try await Probe.run(backend, steps, under: means, hurried: true)
-            #expect(run.trouble(ticks: 100) == nil && run.isMet("hold") && run.worksInTheEnd, "\(run)")
-        }
-    }
-
-    /// There, a thread has another number in its parent's /proc than gettid(2) says.
-    @Test(arguments: [.none] + namespace)
-    func aThreadThatSleepsIsKnownToSleep(means: Probe.Means) async throws {
-        let run = try await Probe.run(.timerFD, ["schedule=1x10000", "knows-sleeper"], under: means)
-        #expect(run.outcome.code == 0 && run.isMet("knows-sleeper"), "\(run)")
-    }
-
-    @Test func aThreadIsHeldUpWhileItWaitsForAProcessorAndNotWhileItSleeps() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            let (setup, works) = (ThreadSetup(), Box<Bool>())
-            works.value = true
-            try setup.startThread("test.worker") {
-                while works.value == true {}
-                while true { pause(.seconds(60)) }
-            }
-            #expect(eventually { if case .processors(let ran) = setup.holdUp() { ran > 50_000_000 } else { false } })
-            works.value = false
-            #expect(eventually { setup.holdUp() == nil })
-        }
-    }
-
-}
 
 /// Stops a thread as a debugger does (ptrace(2)).
 private enum Debugger {
@@ -67,7 +22,7 @@ private enum Debugger {
 }
 
 /// An alarm that neither fires nor reports a failure, by what is known of its thread.
-@Suite(.waits("the watchdog notices a silent alarm"), .timeLimit(.minutes(60))) struct SilentAlarmTests {
+@Suite(.waits("the watchdog notices a silent alarm"), .timeLimit(.minutes(60))) struct HeldUpTests {
     /// A service whose alarm never fires, and the ends of a timer that is due.
     private static func silentService(
         _ alarm: RefusingAlarm = RefusingAlarm()
@@ -77,85 +32,84 @@ private enum Debugger {
         return (service, reasons)
     }
 
-    private static func leaveRoot() throws {
-        let root = try TemporaryFolder()
+    /// What the checks need is opened when a service starts. Without it, a minute must pass, which is six seconds of
+    /// the hurried supervisor.
+    @Test(.isRoot) func inAnEmptyRootASilentAlarmFailsAfterFiveSecondsOrAMinute() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            let text = try Self.failureOfASilentAlarm { try TimerService(.timerFD) }
+            #expect(text.contains("did not fire for 5 s"), "\(text)")
+        }
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            let start = Reading.seconds
+            let text = try Self.failureOfASilentAlarm { nil }
+            #expect(text.contains("did not fire for a minute") && Reading.seconds - start > 5.9, "\(text)")
+        }
+    }
+
+    /// Starts something, goes into an empty root, and waits until a silent alarm has failed there.
+    private static func failureOfASilentAlarm(_ start: () throws -> TimerService?) throws -> String {
+        let (first, root) = (try start(), try TemporaryFolder())
         let isLeft = unsafe chroot(root.path) == 0 && chdir("/") == 0
         #expect(isLeft)
+        let (service, reasons) = try silentService()
+        defer { withExtendedLifetime((first, service)) {} }
+        #expect(eventually { !reasons.all.isEmpty })
+        return "\(reasons.all)"
     }
 
-    /// A minute of the hurried supervisor is six seconds.
-    @Test(.isRoot) func withoutProcASilentAlarmFailsAfterAMinute() async {
+    /// A debugger has stopped a service's thread, which may hold a lock that other threads need. So each silent alarm
+    /// is late, for longer than after which one fails. Of two that refuse to be set anew, one does so at the first
+    /// check, and the other when it is silent already.
+    @Test(.canTrace) func anAlarmWhoseThreadIsStoppedGoesOnAndOneThatRefusesToBeSetAnewFails() async {
         await #expect(processExitsWith: .success) {
             endIfHung()
             SupervisorClock.hurry()
-            try Self.leaveRoot()
-            let (start, (service, reasons)) = (Reading.seconds, try Self.silentService())
-            #expect(eventually { !reasons.all.isEmpty } && Reading.seconds - start > 5.9)
-            guard case .backendFailed(let error) = reasons.all.first else { fatalError("\(reasons.all)") }
-            #expect(error.description.contains("did not fire for a minute"), "\(error)")
-            withExtendedLifetime(service) {}
-        }
-    }
-
-    /// What the checks need was opened at the start.
-    @Test(.isRoot) func inAnEmptyRootASilentAlarmThatNothingHoldsUpFailsAfterFiveSeconds() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            SupervisorClock.hurry()
-            let first = try TimerService(.timerFD)
-            try Self.leaveRoot()
-            let (service, reasons) = try Self.silentService()
-            #expect(eventually { !reasons.all.isEmpty })
-            guard case .backendFailed(let error) = reasons.all.first else { fatalError("\(reasons.all)") }
-            #expect(error.description.contains("did not fire for 5 s"), "\(error)")
-            withExtendedLifetime((first, service)) {}
-        }
-    }
-
-    /// A debugger has stopped a thread. It may hold a lock that the alarm's thread needs, so a silent alarm would be
-    /// late. One is refused at the first check that sets it anew, and the other when it is silent already.
-    @Test(.canTrace) func anAlarmThatRefusesToBeSetAnewFailsWhateverHoldsItUp() async {
-        await #expect(processExitsWith: .success) {
-            endIfHung()
-            SupervisorClock.hurry()
-            let (setup, number) = (ThreadSetup(), Box<Int32>())
-            try setup.startThread("test.sleeper") { while true { pause(.seconds(60)) } }
-            try ThreadSetup()
-                .startThread("test.stopped") {
-                    number.value = ProcFS.callingThread
-                    while true { pause(.seconds(60)) }
-                }
-            #expect(eventually { number.value != nil && setup.holdUp() == nil })
-            let stopped = try #require(number.value)
-            var isFailed = false
+            let timer = try TickingTimer(.every(.milliseconds(10)), on: try TimerService(.timerFD))
+            #expect(timer.ticks(5))
+            let thread = try #require(ProcFS.tasks(named: "timer.timerfd").first.flatMap { Int32($0) })
+            var isRight = false
             let see = {
-                guard eventually({ setup.holdUp() == .debugger }) else { return }
+                pause(.milliseconds(1_500))
                 let services = [1, 7].compactMap { try? Self.silentService(RefusingAlarm(settings: $0)) }
-                isFailed = eventually { services.allSatisfy { $1.all == [.backendFailed(RefusingAlarm.refusal)] } }
-                isFailed = isFailed && services.count == 2 && setup.holdUp() == .debugger
+                isRight = eventually { services.allSatisfy { $1.all == [.backendFailed(RefusingAlarm.refusal)] } }
+                isRight = isRight && services.count == 2 && ThreadSetup().holdUp() == .debugger
             }
-            let code = Fork.outcome(of: { Debugger.stop(stopped, for: 10) }, meanwhile: see)
-            #expect(code == 0 && isFailed)
-            #expect(eventually { setup.holdUp() == nil })
+            let code = Fork.outcome(of: { Debugger.stop(thread, for: 10) }, meanwhile: see)
+            #expect(code == 0 && isRight)
+            #expect(timer.ticks(20) && timer.losesNothing && !timer.hasEnded)
         }
+    }
+
+    /// In a namespace of processes that has the /proc of its parent, a thread has another number there than gettid(2)
+    /// says.
+    @Test(arguments: [["--pid", "--fork"], []])
+    func aThreadThatSleepsIsKnownToSleep(namespace: [String]) async throws {
+        let unshare = ["unshare"] + namespace
+        if !Tools.succeeds(unshare + ["true"]) { return }
+        let run = try await Probe.run(
+            .timerFD,
+            ["schedule=1x10000", "knows-sleeper"],
+            under: Probe.Means(command: unshare)
+        )
+        #expect(run.outcome.code == 0 && run.isMet("knows-sleeper"), "\(run)")
     }
 }
 
 /// What services keep open for the checks of their alarms.
 @Suite(.waits("services open and close files of /proc"), .timeLimit(.minutes(60))) struct KeptFileTests {
-    /// The descriptors on files of threads in /proc, with the names of the files.
-    private static var descriptors: [(number: CInt, file: String)] {
-        let entries = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-        return entries.compactMap { entry in
-            let link = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(entry)")) ?? ""
-            let file = link.split(separator: "/").last.map(String.init) ?? ""
-            return link.contains("/task") ? CInt(entry).map { ($0, file) } : nil
-        }
-    }
+    /// The descriptors on files of threads in /proc, and what they are open on.
+    private static var descriptors: [CInt: String] { ProcFS.links.filter { $1.contains("/task") } }
 
-    /// The files of these descriptors, in order.
+    /// The names of these files, in order.
     private static var kept: [String] {
-        descriptors.map { $0.file + (fcntl($0.number, F_GETFD) & FD_CLOEXEC == 0 ? " inherited" : "") }.sorted()
+        descriptors.map { number, file in
+            (file.split(separator: "/").last ?? "") + (ProcFS.isInheritable(number) ? " inherited" : "")
+        }
+        .sorted()
     }
 
     /// Waits until these files are kept. Dispatch may read others for a moment.
@@ -210,13 +164,118 @@ private enum Debugger {
             setup.keepState(among: threads)
             #expect(Self.keeps(["stat", "task"]))
             let zero = unsafe open("/dev/zero", O_RDONLY)
-            let numbers = Self.descriptors.map(\.number)
+            let numbers = Self.descriptors.keys
             #expect(numbers.count >= 2 && numbers.allSatisfy { dup2(zero, $0) == $0 })
             #expect(eventually { setup.holdUp(among: threads) == nil })
             mayEnd.open()
             isOver.pass()
             #expect(eventually { setup.holdUp(among: threads) == .unknown }, "the thread has ended")
             #expect(numbers.allSatisfy { fcntl($0, F_GETFD) != -1 })
+        }
+    }
+}
+
+/// Checking services costs nothing while there are no timers, and leaves the loops of hosts alone.
+@Suite(.waits("the supervisor wakes up, and loops of hosts stand still"), .timeLimit(.minutes(60)))
+struct SupervisorTests {
+    private static let far = PreciseTimer.Schedule.once(after: .seconds(3_600))
+
+    private static var threads: [String] {
+        ["timer.watchdog", "timer.reaper"].flatMap { ProcFS.threads(named: $0) }
+    }
+
+    // Swift Testing hands values to an exit test since Swift 6.3.
+    #if compiler(>=6.3)
+    @Test(arguments: Backend.available)
+    func bothThreadsRunWhileTimersExistAndEndAfterThem(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            let service = try TimerService(backend)
+            #expect(Self.threads == [], "there is no timer")
+            for _ in 0..<2 {
+                let timer = try TickingTimer(Self.far, on: service).timer
+                #expect(eventually { Self.threads == ["timer.watchdog", "timer.reaper"] })
+                timer.cancel()
+                #expect(eventually { Self.threads == [] })
+            }
+        }
+    }
+    #endif
+
+    /// The watchdog's check reads the alarm's clock. A service that begins just then must not be forgotten, even if the
+    /// services that it already knows have no timers any more.
+    @Test func aServiceThatBeginsDuringACheckIsSupervised() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let (alarm, reasons) = (ManualAlarm(), Notes<PreciseTimer.EndReason>())
+            let (idle, next) = (TimerService(startedOnUse: { alarm }), try TimerService(.timerFD))
+            let timer = try PreciseTimer.schedule(Self.far, on: idle) { _, _ in }
+            // The new timer's target is released at once.
+            alarm.happen(before: 1) { try? scheduleFar(on: next, onEnd: reasons.append) }
+            timer.cancel()
+            #expect(eventually { reasons.all == [.targetReleased] })
+        }
+    }
+
+    /// The callback also runs in a `deinit`, if the library holds the last reference for a moment.
+    @Test func anOnEndThatNeverReturnsKeepsTheReaperFromNoOtherService() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let (never, ends, held) = (Gate(), Notes<Int>(), try [TimerService(.timerFD), TimerService(.timerFD)])
+            for (number, service) in held.enumerated() {
+                // The thread that takes the reaper's place leaves out the service at which that one is kept.
+                if number == 1 { try scheduleFar(on: held[0]) { _ in ends.append(2) } }
+                try scheduleFar(on: service) { _ in
+                    ends.append(number)
+                    if number == 0 { never.pass() }
+                }
+                #expect(eventually { ends.all.contains(number) })
+            }
+            #expect(ends.all == [0, 1])
+            held[0].shutdown()
+            // No timer is left, so both threads end, but not the reaper that is kept.
+            #expect(eventually { Self.threads == ["timer.reaper"] })
+        }
+    }
+
+    /// Sweeps without a budget would take more than twice the time. Sweeps that always began anew would never come to
+    /// the first timer.
+    @Test func manyTimersAtRestTakeLittleTimeAndAReleasedTargetIsFoundAmongThem() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            let (service, reasons) = (try TimerService(.timerFD), Notes<PreciseTimer.EndReason>())
+            var targets = (0..<Effort.of(400_000, thorough: 1_000_000)).map { _ in Thing() }
+            for target in targets { try scheduleFar(on: service, target: target, onEnd: reasons.append) }
+            // Ten sweeps, each of 8 ms and a part, and the watchdog.
+            let before = Reading.cpuSeconds
+            pause(.seconds(1))
+            #expect(Reading.cpuSeconds - before < 0.15)
+            targets.removeFirst()
+            #expect(eventually { reasons.all == [.targetReleased] })
+            withExtendedLifetime(targets) {}
+        }
+    }
+
+    /// The checks of the alarms would follow each other at once.
+    @Test(.canTrace, arguments: ["EPERM", "ENOSYS"])
+    func aSleepThatTheSystemRefusesEndsNoTimerAndKeepsNoProcessorBusy(error: String) async throws {
+        let steps = ["schedule=3x10000", "ticks=30", "rest=\(Effort.isThorough ? 5 : 0.5)"]
+        let run = try await Probe.run(.timerFD, steps, under: .strace("clock_nanosleep:error=\(error)"), hurried: true)
+        #expect(run.trouble(ticks: 20) == nil && run.isIdle, "\(run)")
+    }
+
+    @Test func aSilentAlarmOnAHostsLoopWaitsForItsHost() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            SupervisorClock.hurry()
+            let host = try TimerService.pollable()
+            let waiting = try TickingTimer(.once(after: .zero), on: host.service)
+            // Half as long again as the time after which an alarm with its own thread would fail.
+            pause(.milliseconds(900))
+            #expect(waiting.ends.all == [])
+            host.process()
+            #expect(waiting.log.count == 1 && waiting.ends.all == [.completed])
         }
     }
 }

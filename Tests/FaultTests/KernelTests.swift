@@ -51,6 +51,140 @@ import TimerKernel
 }
 #endif
 
+/// What a process gets of its thread options, even without rights or with one processor.
+@Suite(.waits("the kernel grants options to a thread, or refuses them"), .timeLimit(.minutes(60)))
+struct UnprivilegedTests {
+    typealias Options = TimerService.ThreadOptions
+
+    @Test(.isRoot)
+    func withoutRightsEachRefusalSaysWhatWouldHelp() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            try #require(setgid(65_534) == 0 && setuid(65_534) == 0)
+            Limit.lockedMemory.set(0)
+            let service = try TimerService(
+                .hybrid,
+                thread: Options(policy: .fifo(priority: 50), affinity: [0], locksMemory: true, idleLatency: .zero)
+            )
+            let refusals = Dictionary(uniqueKeysWithValues: service.grant.refusals.map { ($0.option, $0) })
+            #expect(refusals[.policy]?.refusal?.errno == EPERM)
+            let advice = refusals.mapValues { item in
+                ["ulimit -r", "ulimit -l"].filter { item.advice?.contains($0) == true }
+            }
+            #expect(advice == [.policy: ["ulimit -r"], .lockedMemory: ["ulimit -l"], .idleLatency: []])
+            #expect(refusals[.idleLatency]?.advice?.isEmpty == false)
+            #expect(try TickingTimer(on: service).ticks(5))
+        }
+    }
+
+    /// On a kernel with CONFIG_RT_GROUP_SCHED, a control group without a share has no real-time thread, whoever asks.
+    @Test(.canTrace, .enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
+    func aProgramWithTheRightGetsOtherAdviceThanTheRight() async throws {
+        let steps = ["options=real-time", "refused=policy:cpu.rt_runtime_us"]
+        // The first call of the thread is for the slice.
+        let run = try await Probe.run(.timerFD, steps, under: .strace("sched_setattr:error=EPERM:when=2"))
+        #expect(run.isMet(all: steps), "\(run)")
+    }
+
+    /// A program that chrt(1) has started expects real-time threads.
+    @Test(.enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
+    func theGrantSaysThatAThreadIsOrdinaryBesideARealTimeMain() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let items = { (options: Options) in
+                try TimerService(.timerFD, thread: options).grant.items.filter { $0.option == .policy }
+            }
+            #expect(try items(Options()) == [])
+            var parameters = sched_param(sched_priority: 1)
+            try #require(unsafe sched_setscheduler(getpid(), SCHED_FIFO, &parameters) == 0)
+            let notes = try items(Options(demand: .required))
+            #expect(notes.map(\.asked) == ["normal"] && notes.first?.advice?.contains("realTime") == true)
+            #expect(try items(.realTime(priority: 1)).map(\.advice) == [nil])
+            #expect(try TimerService(.dispatch).grant.items == [])
+        }
+    }
+
+    /// A sandbox may forbid the calls. A kernel before Linux 6.12 takes them, without a slice. The slack of 1 ns and
+    /// the shortest slice are then not obtained, which is a refusal if they were asked for.
+    private static let injections = [
+        ("prctl:error=EPERM", "timer slack:"), ("sched_setattr:error=EPERM", "slice:sandbox"),
+        ("sched_setattr:error=ENOSYS", "slice:sandbox"), ("sched_getattr:error=EPERM", "slice:sandbox"),
+        ("sched_setattr:retval=0", "slice:6.12"),
+    ]
+
+    @Test(.canTrace, arguments: injections)
+    func onlyWhatWasAskedForCanBeRefusedOrRequired(injection: String, missing: String) async throws {
+        for backend in Backend.available where backend != .dispatch {
+            let asked = ["options=defaults", "refused=\(missing)"]
+            let steps = ["options", "missing=\(missing)", "schedule=3x2000", "ticks=5", "cancel"] + asked
+            let run = try await Probe.run(backend, steps, under: .strace(injection))
+            #expect(run.isMet(all: steps), "\(run)")
+        }
+    }
+
+    /// The kernel would end a process whose real-time thread spins beyond the limit.
+    @Test func spinningBeyondTheLimitOfRealTimeThreadsIsRefused() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            Limit.realTime.set(200_000)
+            let long = TimerService.SpinOptions(maximum: .milliseconds(500), budget: 0.9)
+            let options = [Options(policy: .fifo(priority: 1)), Options(policy: .roundRobin(priority: 1))]
+            for options in options {
+                let error = #expect(throws: TimerError.self) {
+                    try TimerService(.hybrid, thread: options, spin: long)
+                }
+                #expect(error?.code == .invalidOption && error?.attempted.contains("RLIMIT_RTTIME") == true)
+            }
+            // Refused or not, the usual options are far below the limit, and only a real-time thread has one.
+            _ = (try TimerService(.hybrid, thread: options[0]), try TimerService(.hybrid, spin: long))
+        }
+    }
+
+    // Swift Testing hands values to an exit test since Swift 6.3.
+    #if compiler(>=6.3)
+    /// A thread that is behind never sleeps, and the kernel ends a process whose real-time thread does not sleep.
+    @Test(
+        .enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"),
+        arguments: Backend.available.filter { $0 != .dispatch }
+    )
+    func aRealTimeThreadThatIsAlwaysBehindStaysBelowTheLimit(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            Limit.realTime.set(100_000)
+            let service = try TimerService(backend, thread: .realTime(priority: 1))
+            #expect(service.grant.refusals == [])
+            let ticking = try TickingTimer(on: service) { _ in
+                let begin = TimerClock.suspending.now
+                while begin.duration(to: TimerClock.suspending.now) < .milliseconds(2) {}
+            }
+            pause(.seconds(1))
+            #expect(ticking.ticks(10) && ticking.losesNothing)
+        }
+    }
+    #endif
+
+    /// A yield would end the thread's time until its next period.
+    @Test(.canRefuse, .enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE"))
+    func aServiceWithADeadlinePolicyNeverYieldsTheProcessor() async throws {
+        let run = try await Probe.run(.timerFD, ["deadline-never-yields"], under: .preload())
+        #expect(run.outcome.code == 0 && run.isMet("deadline-never-yields"), "\(run)")
+    }
+
+    @Test(.enabled(if: ProcFS.mayLockMemory, "needs CAP_IPC_LOCK"))
+    func memoryIsLockedAsItIsTouched() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let service = try TimerService(.timerFD, thread: Options(locksMemory: true))
+            #expect(service.grant.refusals == [])
+            #expect(try TickingTimer(on: service).ticks(5))
+            let locked = try #require(ProcFS.field("VmLck:", of: "/proc/self/status"))
+            #expect(!locked.hasPrefix("0 "), "\(locked)")
+            // Reserved addresses are not filled.
+            #expect(ProcFS.residentBytes < 1 << 29)
+        }
+    }
+}
+
 /// The lock on a kernel that refuses, in a forked child, and after the end of a thread that held it.
 @Suite(.waits("threads contend for a lock whose calls are refused"), .timeLimit(.minutes(60))) struct LockFaultTests {
     @Test func eachErrorHasItsMeaning() {

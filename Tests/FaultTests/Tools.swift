@@ -38,8 +38,8 @@ enum Probe {
         var description: String {
             let steps = report?.steps
                 .map { step in
-                    "\(step.text) \(step.isMet) \(Int(step.seconds * 1000)) ms, CPU \(Int(step.cpuSeconds * 1000)) ms"
-                        + (step.refusal.map { " [\($0.text)]" } ?? "")
+                    let (time, busy) = (Int(step.seconds * 1_000), Int(step.cpuSeconds * 1_000))
+                    return "\(step.text) \(step.isMet) \(time) ms, CPU \(busy) ms \(step.refusal?.text ?? "")"
                 }
             let ends = report?.timers.map { "\($0.ticks.count) ticks, ends \($0.ends), flaw \($0.flaw ?? "none")" }
             return "\(outcome); \(steps ?? []); \(ends ?? [])"
@@ -108,6 +108,11 @@ extension Probe.Run {
         return silence(ticks: ticks)
     }
 
+    /// The failures of timers that have these words.
+    func failures(saying words: String) -> [String] {
+        report?.timers.flatMap(\.failures).filter { $0.contains(words) } ?? []
+    }
+
     /// The errors that steps got.
     var refusals: [ProbeReport.Refusal] { report?.steps.compactMap(\.refusal) ?? [] }
 
@@ -120,8 +125,13 @@ extension Probe.Run {
     /// Whether a step, named by its prefix, came true.
     func isMet(_ step: String) -> Bool { report?.step(step)?.isMet == true }
 
+    /// Whether each of these steps came true, and no step was refused.
+    func isMet(all steps: [String]) -> Bool {
+        refusals.isEmpty && report?.steps.map(\.isMet) == steps.map { _ in true }
+    }
+
     /// Whether no thread spins during the step `rest`. One would use a processor, or a third of one beside others.
-    var isIdle: Bool { (report?.step("rest")?.load ?? 1) < 0.25 }
+    var isIdle: Bool { report?.step("rest").map { $0.cpuSeconds < 0.25 * $0.seconds } ?? false }
 
     /// The codes of errors for a refusing system.
     private static let systemErrors: Set<String> = ["refused by the system", "unavailable", "backend failed"]
@@ -146,8 +156,6 @@ enum Tools {
         }
         return nil
     }()
-    /// Whether a program can be given a real-time priority.
-    static let canBeRealTime = succeeds(["chrt", "-f", "1", "true"])
 
     /// Whether a command exits with 0.
     static func succeeds(_ command: [String]) -> Bool {
@@ -239,41 +247,4 @@ func scheduleFar(
 ) throws(TimerError) {
     let far = PreciseTimer.Schedule.once(after: .seconds(3_600))
     try PreciseTimer.schedule(far, on: service, target: target, onEnd: onEnd, handler: { _, _ in })
-}
-
-/// A timer with a log of its ticks and ends.
-struct TickingTimer: Sendable {
-    let log = Log()
-    let ends = Notes<PreciseTimer.EndReason>()
-    let timer: PreciseTimer
-
-    // A body is called with each tick that is noted.
-    @discardableResult init(
-        _ schedule: PreciseTimer.Schedule = .every(.milliseconds(1)),
-        on service: TimerService,
-        _ body: (@Sendable (PreciseTimer.Tick) -> Void)? = nil
-    ) throws(TimerError) {
-        timer = try PreciseTimer.schedule(
-            schedule,
-            on: service,
-            target: log,
-            onEnd: { [ends] in ends.append($0) },
-            handler: { log, tick in
-                log.note(tick)
-                body?(tick)
-            }
-        )
-    }
-
-    /// Waits for some more ticks. Returns whether they have come.
-    func ticks(_ count: Int) -> Bool {
-        let before = log.count
-        return eventually { log.count >= before + count }
-    }
-
-    /// Whether every deadline before the last tick was ticked or missed: no tick was stolen.
-    var losesNothing: Bool {
-        let ticks = log.ticks
-        return ticks.last?.index == Array(ticks.dropLast()).accounted
-    }
 }

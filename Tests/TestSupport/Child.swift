@@ -38,35 +38,23 @@ package enum Child {
         output: FileHandle? = nil,
         meanwhile body: (@Sendable (pid_t) -> Void)? = nil
     ) async throws -> Outcome {
-        try await onOwnThread { try runHere(command, environment, output, body) }
+        try await onOwnThread {
+            let (own, errors) = (try TemporaryFile(), try TemporaryFile())
+            let variables = ProcessInfo.processInfo.environment.merging(environment) { _, given in given }
+                .filter { !$0.value.isEmpty }.map { "\($0.key)=\($0.value)" }
+            let id = try spawn(command, variables, [output ?? own.handle, errors.handle])
+            body?(id)
+            let status = wait(for: id)
+            let code: Int32? = status & 0x7f == 0 ? status >> 8 & 0xff : nil
+            let signal = code == nil ? status & 0x7f : nil
+            return Outcome(code: code, signal: signal, output: try own.text, complaint: try errors.text)
+        }
     }
 
     /// The file of a program that was built with the tests: it lies beside their bundle.
     package static func path(of program: String) -> String {
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(program).path
-    }
-
-    private static func runHere(
-        _ command: [String],
-        _ environment: [String: String],
-        _ output: FileHandle?,
-        _ body: ((pid_t) -> Void)?
-    ) throws -> Outcome {
-        let (own, errors) = (try TemporaryFile(), try TemporaryFile())
-        let variables = ProcessInfo.processInfo.environment.merging(environment) { _, given in given }
-            .filter { !$0.value.isEmpty }.map { "\($0.key)=\($0.value)" }
-        let descriptor = (output ?? own.handle).fileDescriptor
-        let id = try spawn(command, variables, descriptor, errors.handle.fileDescriptor)
-        body?(id)
-        let status = wait(for: id)
-        let code: Int32? = status & 0x7f == 0 ? status >> 8 & 0xff : nil
-        return Outcome(
-            code: code,
-            signal: code == nil ? status & 0x7f : nil,
-            output: try own.text,
-            complaint: try errors.text
-        )
     }
 
     /// Lets the calling thread take all signals.
@@ -77,14 +65,10 @@ package enum Child {
     }
 
     private static func wait(for id: pid_t) -> Int32 {
-        let end = ProcessInfo.processInfo.systemUptime + Double(Hang.seconds)
+        let end = Reading.seconds + Double(Hang.seconds)
         var status: Int32 = 0
         while unsafe waitpid(id, &status, WNOHANG) == 0 {
-            if ProcessInfo.processInfo.systemUptime > end {
-                kill(-id, SIGKILL)
-                _ = unsafe waitpid(id, &status, 0)
-                break
-            }
+            if Reading.seconds > end { kill(-id, SIGKILL) }
             pause(.milliseconds(5))
         }
         // Kills the processes that the program left behind, such as a tracee of a killed tracer.
@@ -92,18 +76,15 @@ package enum Child {
         return status
     }
 
-    private static func spawn(
-        _ command: [String],
-        _ variables: [String],
-        _ output: CInt,
-        _ errors: CInt
-    ) throws -> pid_t {
+    /// Starts a program, with these files for its output and its errors.
+    private static func spawn(_ command: [String], _ variables: [String], _ files: [FileHandle]) throws -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
-        unsafe posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+        for (number, file) in zip([STDOUT_FILENO, STDERR_FILENO], files) {
+            unsafe posix_spawn_file_actions_adddup2(&actions, file.fileDescriptor, number)
+        }
         var attributes = posix_spawnattr_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
@@ -202,28 +183,21 @@ package struct ProbeReport: Codable, Sendable {
             (self.text, self.seconds, self.cpuSeconds) = (text, seconds, cpuSeconds)
             (self.isMet, self.refusal) = (isMet, refusal)
         }
-
-        /// The number of processors that the process kept busy.
-        package var load: Double { seconds > 0 ? cpuSeconds / seconds : 0 }
     }
 
     /// A `TimerError`.
     package struct Refusal: Codable, Sendable {
-        package let code: String
-        package let errno: Int32?
-        package let text: String
+        package let code, text: String
 
-        package init(code: String, errno: Int32?, text: String) {
-            (self.code, self.errno, self.text) = (code, errno, text)
-        }
+        package init(_ error: TimerError) { (code, text) = (error.code.name, error.description) }
     }
 
     /// One timer from its schedule to its end.
     package struct Timer: Codable, Sendable {
         /// The deadlines of its ticks, in nanoseconds of the service's clock.
         package let ticks: [UInt64]
-        /// The number of deadlines that the ticks stand for, and that of the one that stands for the most.
-        package let accounted, mostMissed: Int
+        /// The number of deadlines that the ticks stand for.
+        package let accounted: Int
         /// Every reason passed to its `onEnd`; the code of the error if the backend failed.
         package let ends: [String]
         /// The text of each of those errors.
@@ -233,7 +207,6 @@ package struct ProbeReport: Codable, Sendable {
 
         package init(_ ticks: [PreciseTimer.Tick], ends: [String], failures: [String], flaw: String?) {
             (self.ticks, accounted) = (ticks.map(\.deadline.nanoseconds), ticks.accounted)
-            mostMissed = ticks.map(\.missed).max() ?? 0
             (self.ends, self.failures, self.flaw) = (ends, failures, flaw)
         }
     }

@@ -51,19 +51,12 @@ private actor Turnstile {
     static let shared = Turnstile()
     static let places = 24
 
-    private typealias Waiting = (places: Int, continuation: CheckedContinuation<Void, Never>)
-
     private var free = Turnstile.places
-    private var waiting: [Waiting] = []
-    private var last: [Waiting] = []
+    private var waiting: [(places: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
     func enter(_ places: Int) async {
         await withCheckedContinuation { continuation in
-            if places < Turnstile.places {
-                waiting.append((places, continuation))
-            } else {
-                last.append((places, continuation))
-            }
+            waiting.append((places, continuation))
             admit()
         }
     }
@@ -76,19 +69,12 @@ private actor Turnstile {
     }
 
     private func admit() {
-        while let next = waiting.first, next.places <= free {
-            waiting.removeFirst()
-            letIn(next)
+        while !waiting.isEmpty {
+            let next = waiting.firstIndex { $0.places < Turnstile.places } ?? 0
+            if waiting[next].places > free { return }
+            free -= waiting[next].places
+            waiting.remove(at: next).continuation.resume()
         }
-        if waiting.isEmpty, free == Turnstile.places, let next = last.first {
-            last.removeFirst()
-            letIn(next)
-        }
-    }
-
-    private func letIn(_ next: Waiting) {
-        free -= next.places
-        next.continuation.resume()
     }
 }
 

@@ -2,18 +2,13 @@ package import PreciseTimer
 internal import TimerKernel
 
 /// A target that records its ticks.
-package final class Log: Sendable {
-    private let noted = Lock<[PreciseTimer.Tick]>([])
+package typealias Log = Notes<PreciseTimer.Tick>
 
-    package init() {}
-
+extension Log {
     /// The ticks so far.
-    package var ticks: [PreciseTimer.Tick] { noted.withLock { $0 } }
+    package var ticks: [PreciseTimer.Tick] { all }
 
-    /// The number of ticks so far.
-    package var count: Int { noted.withLock { $0.count } }
-
-    package func note(_ tick: PreciseTimer.Tick) { noted.withLock { $0.append(tick) } }
+    package func note(_ tick: PreciseTimer.Tick) { append(tick) }
 }
 
 /// A list that any thread may append to.
@@ -23,6 +18,7 @@ package final class Notes<Note: Sendable>: Sendable {
     package init() {}
 
     package var all: [Note] { noted.withLock { $0 } }
+    package var count: Int { noted.withLock { $0.count } }
 
     package func append(_ note: Note) { noted.withLock { $0.append(note) } }
 }
@@ -170,5 +166,54 @@ extension PreciseTimer.Tick {
         if woke < deadline { return "tick \(index) woke early" }
         if delivered < woke { return "tick \(index) was delivered before it woke" }
         return nil
+    }
+}
+
+/// A timer with a log of its ticks and ends.
+package struct TickingTimer: Sendable {
+    package let log = Log()
+    package let ends = Notes<PreciseTimer.EndReason>()
+    package let timer: PreciseTimer
+    /// How often a tick came during another one.
+    package let overlaps = Count()
+
+    // A body is called with each tick that is noted.
+    @discardableResult package init(
+        _ schedule: PreciseTimer.Schedule = .every(.milliseconds(1)),
+        on service: TimerService,
+        deliver: PreciseTimer.Delivery = .inline,
+        _ body: (@Sendable (PreciseTimer.Tick) -> Void)? = nil
+    ) throws(TimerError) {
+        timer = try PreciseTimer.schedule(
+            schedule,
+            on: service,
+            deliver: deliver,
+            target: log,
+            onEnd: { [ends] in ends.append($0) },
+            handler: { [overlaps, running = Count()] log, tick in
+                if running.add(1) > 1 { overlaps.add(1) }
+                log.note(tick)
+                running.add(-1)
+                // It may fork, and return in the child, which must take no lock.
+                body?(tick)
+            }
+        )
+    }
+
+    package var hasEnded: Bool { ends.count > 0 }
+
+    /// The number of deadlines that the ticks stand for.
+    package var accounted: Int { log.ticks.accounted }
+
+    /// Waits for some more ticks. Returns whether they have come.
+    package func ticks(_ count: Int) -> Bool {
+        let before = log.count
+        return eventually { log.count >= before + count }
+    }
+
+    /// Whether every deadline before the last tick was ticked or missed: no tick was stolen.
+    package var losesNothing: Bool {
+        let ticks = log.ticks
+        return ticks.last?.index == Array(ticks.dropLast()).accounted
     }
 }

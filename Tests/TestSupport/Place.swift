@@ -12,35 +12,33 @@ package enum DeliveryKind: String, CaseIterable, Codable, Sendable {
 /// A place in which handlers run. A test can keep it busy.
 package final class Place: Sendable {
     package let kind: DeliveryKind
+    private let actor = Meter()
+    /// What the place runs on; the inline place uses it for nothing.
     private let queue: DispatchQueue
-    private let actor = Worker()
-    /// Set once, because Dispatch frees a replaced value even if another thread is reading it.
-    private static let mainKey: DispatchSpecificKey<Bool> = {
-        let key = DispatchSpecificKey<Bool>()
-        DispatchQueue.main.setSpecific(key: key, value: true)
-        return key
-    }()
     private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
     package init(_ kind: DeliveryKind) {
         self.kind = kind
-        // A concurrent queue shares its threads with other work of the same quality of service. In the tasks' class,
-        // blocks that wait here would occupy the threads of the tasks that must release them.
         queue =
-            kind == .concurrentQueue
-            ? DispatchQueue(label: "test.place", qos: .userInitiated, attributes: .concurrent)
-            : DispatchQueue(label: "test.place")
-        queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
-        actor.queue.setSpecific(key: Self.key, value: ObjectIdentifier(self))
+            switch kind {
+            // It shares its threads with other work of the same quality of service. In the tasks' class, blocks that
+            // wait here would occupy the threads of the tasks that must release them.
+            case .concurrentQueue: DispatchQueue(label: "test.place", qos: .userInitiated, attributes: .concurrent)
+            case .mainActor: .main
+            // Keeping it busy takes no thread from other tasks.
+            case .actor: actor.queue
+            case .inline, .serialQueue: DispatchQueue(label: "test.place")
+            }
+        if kind != .mainActor { queue.setSpecific(key: Self.key, value: ObjectIdentifier(self)) }
     }
 
     /// Whether the caller is in this place. For the inline place: whether the caller is in no other one.
     package var isHere: Bool {
         switch kind {
         case .inline: DispatchQueue.getSpecific(key: Self.key) == nil
-        case .serialQueue, .concurrentQueue, .actor: DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)
         // The main thread does not tell: if it waits in `dispatchMain`, any thread may run the main queue.
-        case .mainActor: DispatchQueue.getSpecific(key: Self.mainKey) == true
+        case .mainActor: Here.name == "main"
+        case .serialQueue, .concurrentQueue, .actor: DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)
         }
     }
 
@@ -53,10 +51,7 @@ package final class Place: Sendable {
         onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)? = nil,
         handler: @escaping @Sendable (PreciseTimer.Tick) -> Void
     ) throws(TimerError) -> PreciseTimer {
-        let delivery: PreciseTimer.Delivery
         switch kind {
-        case .inline: delivery = .inline
-        case .serialQueue, .concurrentQueue: delivery = .queue(queue)
         case .mainActor:
             return try PreciseTimer.schedule(
                 schedule,
@@ -66,7 +61,7 @@ package final class Place: Sendable {
                 onEnd: onEnd
             ) { @MainActor _, tick in handler(tick) }
         case .actor:
-            let isolated: @Sendable (isolated Worker, PreciseTimer.Tick) async -> Void = { actor, tick in
+            let isolated: @Sendable (isolated Meter, PreciseTimer.Tick) async -> Void = { actor, tick in
                 actor.assertIsolated()
                 handler(tick)
             }
@@ -78,16 +73,17 @@ package final class Place: Sendable {
                 onEnd: onEnd,
                 handler: isolated
             )
+        case .inline, .serialQueue, .concurrentQueue:
+            return try PreciseTimer.schedule(
+                schedule,
+                on: service,
+                missedTicks: missedTicks,
+                deliver: kind == .inline ? .inline : .queue(queue),
+                target: target,
+                onEnd: onEnd,
+                handler: { _, tick in handler(tick) }
+            )
         }
-        return try PreciseTimer.schedule(
-            schedule,
-            on: service,
-            missedTicks: missedTicks,
-            deliver: delivery,
-            target: target,
-            onEnd: onEnd,
-            handler: { _, tick in handler(tick) }
-        )
     }
 
     /// Keeps the place busy until a gate is opened. The place is busy when this returns.
@@ -112,22 +108,7 @@ package final class Place: Sendable {
     }
 
     private func run(_ body: @escaping @Sendable () -> Void) {
-        switch kind {
-        case .inline: body()
-        case .serialQueue, .concurrentQueue: queue.async(flags: .barrier, execute: body)
-        case .mainActor: DispatchQueue.main.async(execute: body)
-        case .actor: actor.queue.async(execute: body)
-        }
-    }
-
-    /// An actor with its own queue, so that keeping it busy takes no thread from other tasks.
-    private actor Worker {
-        nonisolated let queue = DispatchQueue(label: "test.actor")
-        private nonisolated let executor: QueueExecutor
-
-        init() { executor = QueueExecutor(queue: queue) }
-
-        nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+        if kind == .inline { body() } else { queue.async(flags: .barrier, execute: body) }
     }
 }
 
@@ -172,12 +153,16 @@ package enum Here {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 }
 
-/// An actor, to be a target, whose code is known by its name.
+/// An actor, to be a target, whose code is known by its name. It has a queue of its own.
 package actor Meter {
-    private nonisolated let executor = QueueExecutor(queue: Here.queue("meter"))
+    fileprivate nonisolated let queue: DispatchQueue
+    private nonisolated let executor: QueueExecutor
     private let thing: Thing?
 
-    package init(_ thing: Thing? = nil) { self.thing = thing }
+    package init(_ thing: Thing? = nil) {
+        queue = Here.queue("meter")
+        (executor, self.thing) = (QueueExecutor(queue: queue), thing)
+    }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 }

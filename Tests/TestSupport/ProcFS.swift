@@ -25,39 +25,39 @@ package enum ProcFS {
         return pages * sysconf(CInt(_SC_PAGESIZE))
     }
 
+    /// The open descriptors, and what they are open on.
+    package static var links: [Int32: String] {
+        let links = entries("/proc/self/fd")
+            .compactMap { entry in
+                link("/proc/self/fd/\(entry)").flatMap { link in Int32(entry).map { ($0, link) } }
+            }
+        return Dictionary(uniqueKeysWithValues: links)
+    }
+
     /// The number of open descriptors.
-    package static var openDescriptors: Int { entries("/proc/self/fd").count }
-
-    /// The number of open timers, event loops and events: of all descriptors that are no file, pipe or socket.
-    package static var eventDescriptors: Int { entries("/proc/self/fd").filter(isEventDescriptor).count }
-
-    private static func isEventDescriptor(_ descriptor: String) -> Bool {
-        link("/proc/self/fd/\(descriptor)")?.hasPrefix("anon_inode:") ?? false
-    }
-
-    /// Whether a process is stopped by a signal.
-    package static func isStopped(_ process: Int32) -> Bool {
-        field("State:", of: "/proc/\(process)/status")?.hasPrefix("T") ?? false
-    }
+    package static var openDescriptors: Int { links.count }
 
     /// The number of descriptors that are open on a file.
     package static func openDescriptors(on path: String) -> Int { descriptors(on: path).count }
 
     /// The descriptors that are open on a file.
-    package static func descriptors(on path: String) -> [Int32] {
-        entries("/proc/self/fd").filter { link("/proc/self/fd/\($0)") == path }.compactMap { Int32($0) }
-    }
+    package static func descriptors(on path: String) -> [Int32] { links.filter { $1 == path }.keys.sorted() }
+
+    /// The open timers, event loops and events: all descriptors that are no file, pipe or socket.
+    private static var events: [Int32] { links.filter { $1.hasPrefix("anon_inode:") }.keys.sorted() }
+
+    /// The number of open timers, event loops and events.
+    package static var eventDescriptors: Int { events.count }
 
     /// The descriptors of timers, event loops and events that programs executed by this process would inherit.
-    package static var inheritableTimerDescriptors: [String] {
-        entries("/proc/self/fd")
-            .filter { descriptor in
-                guard isEventDescriptor(descriptor),
-                    let flags = field("flags:", of: "/proc/self/fdinfo/\(descriptor)"),
-                    let number = Int(flags, radix: 8)
-                else { return false }
-                return number & 0o2_000_000 == 0
-            }
+    package static var inheritableTimerDescriptors: [Int32] { events.filter(isInheritable) }
+
+    /// Whether programs executed by this process would inherit a descriptor.
+    package static func isInheritable(_ descriptor: Int32) -> Bool { fcntl(descriptor, F_GETFD) & FD_CLOEXEC == 0 }
+
+    /// Whether a process is stopped by a signal.
+    package static func isStopped(_ process: Int32) -> Bool {
+        field("State:", of: "/proc/\(process)/status")?.hasPrefix("T") ?? false
     }
 
     /// What a timerfd is set to: the seconds until it expires, 0 if it is not set, and the flags (proc_pid_fdinfo(5)).
@@ -177,17 +177,18 @@ package enum ProcFS {
     }
 
     /// The fields of proc_pid_stat(5) from the third on. They follow the name, which may contain any character.
-    private static func fieldsAfterName(_ path: String) -> [Substring] {
+    package static func fieldsAfterName(_ path: String) -> [Substring] {
         text(path)?.split(separator: ")").last?.split(separator: " ") ?? []
     }
 
-    private static func field(_ name: String, of path: String) -> String? {
+    /// The rest of the line that begins with a name.
+    package static func field(_ name: String, of path: String) -> String? {
         text(path)?.split(separator: "\n").first { $0.hasPrefix(name) }
             .map { $0.dropFirst(name.count).trimmingCharacters(in: .whitespaces) }
     }
 
     /// The numbers of the threads with this prefix.
-    private static func tasks(named prefix: String) -> [String] {
+    package static func tasks(named prefix: String) -> [String] {
         entries("/proc/self/task").filter { text("/proc/self/task/\($0)/comm")?.hasPrefix(prefix) ?? false }
     }
 

@@ -221,36 +221,28 @@ package final class EdgeTriggeredLoop: Sendable {
 @safe
 package final class HostRunLoop: Sendable {
     package nonisolated(unsafe) let loop: RunLoop
-    private let isAttached = DispatchSemaphore(value: 0)
-    private let end = Box<Bool>()
+    private let isAttached = Gate()
+    private let end = Gate()
 
     package init() {
-        let made = DispatchSemaphore(value: 0)
-        let (isAttached, end) = (isAttached, end)
-        let box = LoopBox()
-        try? TimerKernel.Thread.start("test.host") {
-            unsafe box.loop = RunLoop.current
-            made.signal()
-            isAttached.wait()
+        let (isMade, isAttached, end) = (Gate(), isAttached, end)
+        nonisolated(unsafe) var made = RunLoop.main
+        Foundation.Thread.detachNewThread {
+            unsafe made = RunLoop.current
+            isMade.open()
+            isAttached.pass()
             while RunLoop.current.run(mode: .default, before: .distantFuture) {}
-            end.value = true
+            end.open()
         }
-        made.wait()
-        guard let loop = unsafe box.loop else { preconditionFailure("the thread has made its loop") }
-        unsafe self.loop = loop
+        isMade.pass()
+        unsafe loop = made
     }
 
     /// Makes the thread run its loop, after a source has been attached.
-    package func run() { isAttached.signal() }
+    package func run() { isAttached.open() }
 
     /// Whether the loop has returned.
-    package var hasReturned: Bool { end.value != nil }
-}
-
-/// Hands a loop from one thread to another, with a semaphore in between.
-@safe
-private final class LoopBox: Sendable {
-    nonisolated(unsafe) var loop: RunLoop?
+    package var hasReturned: Bool { end.isPassable }
 }
 #endif
 
