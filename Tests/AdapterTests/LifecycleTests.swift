@@ -29,18 +29,16 @@ final class LifecycleTests: Sendable {
         try PreciseTimer.schedule(.every(period), on: service, target: target ?? log) { $0.note($1) }
     }
 
-    /// A timer whose handler stays on a queue until it may return.
-    private func stay() throws -> PreciseTimer {
-        try PreciseTimer.schedule(
-            .every(.milliseconds(1)),
-            on: service,
-            deliver: .queue(DispatchQueue(label: "test.lifecycle")),
-            target: log
-        ) { [isInside, mayReturn, hasReturned] _, _ in
+    /// A timer whose handler awaits until it may return.
+    private func hang() async throws -> PreciseTimer {
+        let timer = try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, label: "stuck", target: log) {
+            [isInside, mayReturn, hasReturned] _, _ in
             isInside.open()
-            mayReturn.pass()
+            await mayReturn.pass()
             hasReturned.open()
         }
+        await isInside.pass()
+        return timer
     }
 
     /// Runs a shutdown. Returns whether the handler that stays has returned before it.
@@ -50,10 +48,9 @@ final class LifecycleTests: Sendable {
     }
 
     @Test func aServiceEndsWithTheProgramAndWaitsForItsHandlers() async throws {
-        let (timer, shutdown) = (try stay(), try TimerShutdown(of: service))
+        let (timer, shutdown) = (try await hang(), try TimerShutdown(of: service))
         let hasReturned = try await testGracefulShutdown { trigger in
             async let hasReturned = run(shutdown)
-            await isInside.pass()
             trigger.triggerGracefulShutdown()
             #expect(await soon { service.activeTimers.isEmpty })
             mayReturn.open()
@@ -75,8 +72,7 @@ final class LifecycleTests: Sendable {
     }
 
     @Test func theEndOfABagWaitsForItsHandlers() async throws {
-        try stay().store(in: bag)
-        await isInside.pass()
+        try await hang().store(in: bag)
         let task = Task { try await run(TimerShutdown(of: bag)) }
         task.cancel()
         #expect(await soon { service.activeTimers.isEmpty })
@@ -131,17 +127,6 @@ final class LifecycleTests: Sendable {
         #expect(facts.filter { Self.facts(part)[$0.key] != nil } == Self.facts(part) && timer.hasEnded)
     }
 
-    /// A timer whose handler awaits for ever.
-    private func hang() async throws -> PreciseTimer {
-        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service, label: "stuck", target: log) {
-            [isInside, mayReturn] _, _ in
-            isInside.open()
-            await mayReturn.pass()
-        }
-        await isInside.pass()
-        return timer
-    }
-
     /// A group cancels its services when its limit is over. The error names the timer, also without a limit of its own.
     @Test(arguments: [nil, Duration.seconds(3_600)], [false, true])
     func aHandlerThatNeverReturnsIsNamedAfterTheLimitOfTheGroup(limit: Duration?, isInBag: Bool) async throws {
@@ -164,14 +149,6 @@ final class LifecycleTests: Sendable {
             return await #expect(throws: TimerError.self) { try await cancel(shutdown) }
         }
         #expect(error?.code == .handlerRunning)
-    }
-
-    @Test func aShutdownIsNamedInOneLine() throws {
-        try tick().store(in: bag)
-        let shutdowns: [any Service] = [TimerShutdown(of: bag), try TimerShutdown(of: service)]
-        let names = shutdowns.map { "\($0)" }
-        #expect(names[0] == "shutdown of bag of 1 timer")
-        #expect(names[1].hasPrefix("shutdown of ") && names[1].hasSuffix(", 1 timer"))
     }
 
     @Test func aSharedServiceIsRefused() {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// What is written to a log about a service, and where.
-@Suite(.waits("a log of a service whose threads the kernel names")) struct LoggingTests {
+@Suite(.waits("a service spins")) struct LoggingTests {
     let virtual = VirtualTime()
     let handler = InMemoryLogHandler()
     let target = Log()
@@ -55,26 +55,23 @@ import Testing
 
     @Test func ofSeveralReportsWithoutATickTheFirstIsLogged() throws {
         let log = try log()
-        for _ in 0..<3 { log.report() }
+        func reportThrice() { for _ in 0..<3 { log.report() } }
+        reportThrice()
         #expect(messages == ["timers: 0 ticks, 0 missed; 1 active"])
         try tickEverySecond()
         virtual.advance(by: .seconds(1))
-        for _ in 0..<3 { log.report() }
+        reportThrice()
         #expect(messages.dropFirst().map { $0.prefix(15) } == ["timers: 1 tick,", "timers: 0 ticks"])
         virtual.advance(by: .seconds(1))
         virtual.service.collectsStatistics = false
         log.report()
         #expect(messages.count == 3, "the time without a line goes on")
-    }
-
-    @Test func statisticsThatAreTurnedOffAreToldOnce() throws {
-        let log = try log()
-        try tickEverySecond()
+        virtual.service.collectsStatistics = true
         virtual.advance(by: .seconds(1))
         log.report()
         virtual.service.collectsStatistics = false
-        for _ in 0..<3 { log.report() }
-        #expect(messages.dropFirst() == ["timers: the service collects no statistics; 2 active"])
+        reportThrice()
+        #expect(messages.dropFirst(4) == ["timers: the service collects no statistics; 2 active"])
     }
 
     @Test func aReleasedLogLosesNothing() throws {
@@ -108,17 +105,6 @@ import Testing
         #expect("\(entry.message)".hasPrefix("timers: no more lines: ") && entry.level == (fails ? .warning : .notice))
     }
 
-    @Test func eachLineTellsItsService() throws {
-        let services = [try TimerService(.timerFD), try TimerService(.timerFD), .default]
-        let logger = Logger(label: "services") { [handler] _ in handler }
-        // Two logs of one service have the same name.
-        let logs = try (services + [services[1]]).map { try TimerLog(of: $0, to: logger, on: virtual.service) }
-        for log in logs { log.report() }
-        let names = handler.entries.map { $0.metadata["service"] }
-        #expect(names == ["timerfd", "timerfd-2", "shared-timerfd", "timerfd-2"])
-        withExtendedLifetime((services, logs)) {}
-    }
-
     /// Two logs of one service share its name, until the last of them has ended.
     @Test(arguments: [[0, 1], [1, 0]]) func aSharedNameIsFreeWhenTheLastOfItsLogsHasEnded(order: [Int]) throws {
         let logger = Logger(label: "shared \(order)") { [handler] _ in handler }
@@ -140,8 +126,6 @@ import Testing
         #expect(names == ["VirtualAlarm-2", "VirtualAlarm-2", "VirtualAlarm"])
     }
 
-    static let facts = ["service": "b", "at": "debug debug", "every on": "2 lines"]
-
     @Test func theFormHeedsItsOptions() async throws {
         var logger = logger
         logger.logLevel = .trace
@@ -154,8 +138,11 @@ import Testing
             service: "b",
             at: .debug,
             every: period,
-            on: reporting.service
+            on: reporting.service,
+            file: "A",
+            line: 7
         )
+        #expect(reporting.service.activeTimers.map { "\($0.file):\($0.line)" } == ["A:7"])
         #expect(reporting.service.pendingWork(by: due) == .handler, "it is not written on the service's thread")
         try tickEverySecond()
         virtual.advanceWithoutSettling(by: .seconds(1))
@@ -167,7 +154,9 @@ import Testing
             "service": entry.metadata["timer_service"].map { "\($0)" } ?? "",
             "at": lines.map { "\($0.level)" }.joined(separator: " "), "every on": "\(lines.count) lines",
         ]
-        #expect(facts == Self.facts)
+        #expect(facts == ["service": "b", "at": "debug debug", "every on": "2 lines"])
+        let row = FormRow("TimerLog.init(of:to:service:at:every:on:)", facts: facts)
+        #expect(try flaws(of: [row], in: "PreciseTimerLogging") == [])
         kept.value = nil
         await reporting.advance(by: period)
         #expect(reporting.pendingCount == 0, "the lines end with the object")

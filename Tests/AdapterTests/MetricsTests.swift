@@ -14,28 +14,37 @@ import Testing
     let backend = TestMetrics()
     let log = Log()
 
-    private let kept = Box<TimerMetrics>()
+    private let kept = Box<[TimerMetrics]>()
 
     /// A reporter that lives until the test removes it.
     @discardableResult
     private func metrics(
         of service: TimerService? = nil,
+        name: String = "timers",
+        service label: String? = nil,
         every period: Duration = .seconds(3_600),
         recordsNaN: Bool = false,
-        on reporting: TimerService? = nil
-    ) throws -> TimerMetrics {
-        let (service, reporting) = (service ?? virtual.service, reporting ?? virtual.service)
+        factory: TestMetrics? = nil,
+        on reporting: TimerService? = nil,
+        line: UInt = #line
+    ) throws(TimerError) -> TimerMetrics {
         let metrics = try TimerMetrics(
-            of: service,
-            service: "test",
+            of: service ?? virtual.service,
+            name: name,
+            service: label,
             every: period,
             recordsNaN: recordsNaN,
-            factory: backend,
-            on: reporting
+            factory: factory ?? backend,
+            on: reporting ?? virtual.service,
+            file: "A",
+            line: line
         )
-        kept.value = metrics
+        kept.value = (kept.value ?? []) + [metrics]
         return metrics
     }
+
+    private static let name = "VirtualAlarm"
+    private static let dimensions = [("service", name)]
 
     /// A timer that ticks each second. The handler of its first tick takes some time.
     private func tickEverySecond(atFirst duration: Duration = .zero) throws {
@@ -48,11 +57,11 @@ import Testing
     /// The numbers of ticks, missed deadlines and slow handlers.
     private func counters() throws -> [Int64] {
         try ["ticks", "missed", "slow_handlers"]
-            .map { try backend.expectCounter("timers.\($0)", [("service", "test")]).totalValue }
+            .map { try backend.expectCounter("timers.\($0)", Self.dimensions).totalValue }
     }
 
     private func gauge(_ name: String, _ percentile: String) throws -> TestRecorder {
-        try backend.expectGauge("timers.\(name)_seconds", [("service", "test"), ("percentile", percentile)])
+        try backend.expectGauge("timers.\(name)_seconds", Self.dimensions + [("percentile", percentile)])
     }
 
     private func percentile(_ name: String, _ percentile: String) throws -> Double? {
@@ -78,32 +87,13 @@ import Testing
         #expect(try counters() == [6, 4, 0])
     }
 
-    @Test func aSlowCallIsReportedOnceWithItsTime() throws {
-        let metrics = try metrics()
-        try tickEverySecond(atFirst: .seconds(2))
-        virtual.advance(by: .seconds(1))
-        metrics.report()
-        #expect(try percentile("handler", "99") == 2)
-        metrics.report()
-        #expect(try counters() == [1, 0, 1])
-        #expect(try backend.expectGauge("timers.active", [("service", "test")]).lastValue == 2)
-    }
-
-    static let facts = ["name service factory": "its own", "every on": "true", "recordsNaN": "true"]
-
     @Test func theFormHeedsItsOptions() async throws {
         let (reporting, period) = (VirtualTime(), Duration.seconds(7))
-        kept.value = try TimerMetrics(
-            of: virtual.service,
-            name: "cache",
-            service: "its own",
-            every: period,
-            recordsNaN: true,
-            factory: backend,
-            on: reporting.service
-        )
+        let place = reporting.service
+        try metrics(name: "cache", service: "its own", every: period, recordsNaN: true, on: place, line: 7)
+        #expect(place.activeTimers.map { "\($0.file):\($0.line)" } == ["A:7"])
         let due = reporting.now.advanced(by: period)
-        let isDue = reporting.nextDeadline == due && reporting.service.pendingWork(by: due) == .handler
+        let isDue = reporting.nextDeadline == due && place.pendingWork(by: due) == .handler
         try tickEverySecond()
         virtual.advanceWithoutSettling(by: .seconds(3))
         await reporting.advance(by: period)
@@ -115,29 +105,33 @@ import Testing
             "name service factory": ticks.dimensions.map(\.1).joined(), "every on": "\(isDue)",
             "recordsNaN": "\(gauge.values.first?.isNaN ?? false)",
         ]
-        #expect(facts == Self.facts)
+        #expect(facts == ["name service factory": "its own", "every on": "true", "recordsNaN": "true"])
+        let form = "TimerMetrics.init(of:name:service:every:recordsNaN:factory:on:)"
+        #expect(try flaws(of: [FormRow(form, facts: facts)], in: "PreciseTimerMetrics") == [])
         kept.value = nil
         await reporting.advance(by: period)
         #expect(reporting.pendingCount == 0, "the reports end with the object")
     }
 
-    /// How many gauges the backend has. With percentiles they are seven, and one without.
-    private var gauges: Int { backend.recorders.count }
+    /// How many gauges show a number. With percentiles they are seven, and one without.
+    private var gauges: Int { backend.recorders.count { $0.lastValue?.isNaN == false } }
 
-    @Test func aGaugeWithoutAValueIsNotThere() throws {
-        let metrics = try metrics()
-        #expect(gauges == 1, "before the first report, too")
-        try tickEverySecond()
+    /// It is not there or, if it is asked for, not a number.
+    @Test(arguments: [false, true]) func aGaugeWithoutAValueShowsNone(recordsNaN: Bool) throws {
+        let metrics = try metrics(recordsNaN: recordsNaN)
+        #expect([gauges, backend.recorders.count] == [1, recordsNaN ? 7 : 1], "before the first report, too")
+        try tickEverySecond(atFirst: .seconds(2))
         virtual.advance(by: .seconds(1))
         metrics.report()
-        #expect(gauges == 7)
+        #expect(try gauges == 7 && percentile("handler", "99") == 2)
         metrics.report()
-        #expect(gauges == 1)
+        #expect([gauges, backend.recorders.count] == [1, recordsNaN ? 7 : 1])
+        #expect(try counters() == [1, 0, 1], "a slow call is reported once")
         virtual.advance(by: .seconds(1))
         virtual.service.collectsStatistics = false
         metrics.report()
         #expect(gauges == 1, "nothing is known")
-        #expect(try backend.expectGauge("timers.active", [("service", "test")]).lastValue == 2)
+        #expect(try backend.expectGauge("timers.active", Self.dimensions).lastValue == 2)
         virtual.service.collectsStatistics = true
         virtual.advance(by: .seconds(2))
         metrics.report()
@@ -145,15 +139,16 @@ import Testing
         #expect(try gauges == 7 && counters()[0] == 3)
     }
 
-    @Test func noGaugeKeepsItsValueIfTheReportsEnd() async throws {
+    @Test(arguments: [false, true])
+    func noGaugeKeepsItsValueIfTheReportsEnd(recordsNaN: Bool) async throws {
         let reporting = VirtualTime()
-        let metrics = try metrics(every: .seconds(10), on: reporting.service)
+        let metrics = try metrics(every: .seconds(10), recordsNaN: recordsNaN, on: reporting.service)
         try tickEverySecond()
         virtual.advanceWithoutSettling(by: .seconds(1))
         metrics.report()
         virtual.advanceWithoutSettling(by: .seconds(1))
         reporting.service.shutdown()
-        #expect(await soon { gauges == 0 })
+        #expect(await soon { gauges == 0 && backend.recorders.count == (recordsNaN ? 7 : 0) })
         #expect(try counters() == [2, 0, 0])
         metrics.report()
         #expect(gauges == 1, "a report that a program asks for shows what there is")
@@ -164,9 +159,9 @@ import Testing
         #expect(backend.counters.count == 3)
         try tickEverySecond()
         virtual.advance(by: .seconds(1))
-        kept.value?.report()
+        for metrics in kept.value ?? [] { metrics.report() }
         virtual.advance(by: .seconds(2))
-        let ticks = try backend.expectCounter("timers.ticks", [("service", "test")])
+        let ticks = try backend.expectCounter("timers.ticks", Self.dimensions)
         let gauges = backend.recorders
         kept.value = nil
         #expect(backend.counters.isEmpty && backend.recorders.isEmpty)
@@ -174,35 +169,7 @@ import Testing
         #expect(gauges.count == 7 && gauges.allSatisfy { $0.values.allSatisfy(\.isFinite) })
     }
 
-    @Test func ifItIsAskedForAGaugeWithoutAValueIsNotANumber() async throws {
-        let reporting = VirtualTime()
-        let metrics = try metrics(recordsNaN: true, on: reporting.service)
-        let active = try backend.expectGauge("timers.active", [("service", "test")])
-        func areNumbers() throws -> [Bool] {
-            try ([active] + ["lateness", "handler"].map { try gauge($0, "99") }).map { $0.lastValue?.isNaN == false }
-        }
-        #expect(try areNumbers() == [true, false, false], "before the first report, too")
-        try tickEverySecond()
-        virtual.advanceWithoutSettling(by: .seconds(1))
-        metrics.report()
-        #expect(try areNumbers() == [true, true, true])
-        metrics.report()
-        #expect(try areNumbers() == [true, false, false])
-        reporting.service.shutdown()
-        #expect(await soon { active.lastValue?.isNaN == true })
-        metrics.report()
-        #expect(try areNumbers() == [true, false, false])
-    }
-
-    @Test func aReporterMayBeReleasedByItsBackend() throws {
-        let (reporter, reacting) = (Box<TimerMetrics>(), ReactingBackend())
-        reporter.value = try TimerMetrics(of: virtual.service, factory: reacting, on: virtual.service)
-        reacting.onRecord.value = { reporter.value = nil }
-        reporter.value?.report()
-        #expect(reacting.live.value == 0, "it ends with the report")
-    }
-
-    @Test func nothingIsHeldWhileABackendIsCalled() throws {
+    @Test func aBackendMayUseReportersAndReleaseThem() throws {
         let (reporter, reacting) = (Box<TimerMetrics>(), ReactingBackend())
         reporter.value = try TimerMetrics(of: virtual.service, factory: reacting, on: virtual.service)
         reacting.onRecord.value = {
@@ -213,8 +180,9 @@ import Testing
         }
         reporter.value?.report()
         #expect(reacting.live.value == 4)
-        reporter.value = nil
-        #expect(reacting.live.value == 0)
+        reacting.onRecord.value = { reporter.value = nil }
+        reporter.value?.report()
+        #expect(reacting.live.value == 0, "it ends with the report")
     }
 
     @Test func ofTwoReportsAtOnceTheGaugesShowTheLaterOne() async throws {
@@ -240,6 +208,75 @@ import Testing
         let latenesses = reacting.recorded.all.filter { $0.gauge == "timers.lateness_seconds" }.map(\.value)
         #expect(latenesses.drop(while: \.isNaN) == [4, 4, 4, 0, 0, 0])
         withExtendedLifetime(metrics) {}
+    }
+
+    // MARK: The label `service`: no two living reporters have the same one
+
+    /// The error of a reporter that is refused.
+    private func refusal(_ label: String?, line: UInt = #line) -> TimerError? {
+        #expect(throws: TimerError.self) { try metrics(service: label, line: line) }
+    }
+
+    /// The values of `service` of the living counters of one name.
+    private func services(of metric: String = "timers.ticks", in factory: TestMetrics? = nil) -> [String] {
+        (factory ?? backend).counters(label: metric).flatMap { $0.dimensions.map { "\($0.1)" } }.sorted()
+    }
+
+    @Test func eachServiceHasANameThatIsTheSameInEachRun() throws {
+        let own = [try TimerService(.timerFD), try TimerService(.dispatch), try TimerService(.timerFD, clock: .wall)]
+        for service in [.default, .wall] + own + [virtual.service] { try metrics(of: service) }
+        let names = ["VirtualAlarm", "dispatch", "shared-timerfd", "shared-timerfd-wall", "timerfd", "timerfd-wall"]
+        #expect(services() == names)
+    }
+
+    @Test(arguments: 0...2) func reportersOfOneKindAreNumberedAndANumberIsFreeAgain(ended: Int) throws {
+        let names = [Self.name, "VirtualAlarm-2", "VirtualAlarm-3"]
+        for _ in 1...3 { try metrics() }
+        #expect(services() == names)
+        #expect(backend.recorders.count == 3, "each has gauges of its own")
+        kept.value?.remove(at: ended)
+        #expect(services() == names.filter { $0 != names[ended] })
+        try metrics()
+        #expect(services() == names)
+    }
+
+    @Test func metricsOfAnotherNameOrFactoryHaveNamesOfTheirOwn() throws {
+        let other = TestMetrics()
+        try metrics()
+        try metrics(name: "cache")
+        try metrics(factory: other)
+        #expect(services() == ["VirtualAlarm"])
+        #expect(services(of: "cache.ticks") == ["VirtualAlarm"])
+        #expect(services(in: other) == ["VirtualAlarm"])
+    }
+
+    @Test func aLabelOfALivingReporterIsRefusedWithTheNamesOfBoth() throws {
+        try metrics(of: .wall, service: "cache", line: 1)
+        let error = refusal("cache", line: 2)
+        let reason = "timers has that of shared-timerfd-wall at A:1"
+        #expect(error?.code == .invalidOption)
+        #expect(error?.attempted == "reporting VirtualAlarm at A:2 with the label \"cache\" (\(reason))")
+        #expect(services() == ["cache"])
+        kept.value = nil
+        try metrics(service: "cache")
+        #expect(services() == ["cache"], "it is free again")
+    }
+
+    @Test func aLabelThatIsMadeIsNoneThatWasGivenAndNoLabelIsEmpty() throws {
+        try metrics(service: Self.name)
+        try metrics()
+        #expect(services() == ["VirtualAlarm", "VirtualAlarm-2"])
+        #expect(["VirtualAlarm-2", ""].map { refusal($0)?.code } == [.invalidOption, .invalidOption])
+        #expect(services() == ["VirtualAlarm", "VirtualAlarm-2"])
+    }
+
+    @Test func aRefusedReporterKeepsNoLabel() throws {
+        let error = #expect(throws: TimerError.self) {
+            try TimerMetrics(of: virtual.service, every: .zero, factory: backend)
+        }
+        #expect(error?.code == .invalidSchedule && backend.counters.isEmpty && backend.recorders.isEmpty)
+        try metrics()
+        #expect(services() == ["VirtualAlarm"])
     }
 }
 

@@ -143,7 +143,7 @@ extension Model {
         case .stepClock(let step):
             if let armed, Int64(armed) + stepsSinceArmed <= Int64(now) { stepsSinceArmed += step.wholeNanoseconds }
             now = UInt64(Int64(now) + step.wholeNanoseconds)
-        // Not among the random steps: `FaultScriptTests` have it.
+        // Not among the random steps: `VirtualFaultTests` have it.
         case .suspend: break
         }
         seen.insert("fault")

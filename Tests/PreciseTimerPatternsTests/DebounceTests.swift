@@ -29,27 +29,27 @@ struct DebounceTests {
 
     // MARK: Bursts
 
-    /// Does what a script says, at times in milliseconds, and lets a second pass: a time alone is that of a call.
-    /// Returns the answers to flushes, cancellations and extra ticks.
-    private func run(_ trigger: CallLimiter, _ script: String) -> [Bool] {
+    /// Does what a script says, at times in milliseconds, and lets a second pass: a time alone is that of a call. A
+    /// flush, a cancellation or an extra tick may say its answer.
+    private func run(_ trigger: CallLimiter, _ script: String) {
         let start = virtual.now
-        var answers: [Bool] = []
         for step in (script + ", 1000 deliver").split(separator: ", ") {
             let words = step.split(separator: " ")
             let time = start.advanced(by: .milliseconds(Int(words[0]) ?? 0))
             if virtual.now < time { virtual.advance(by: virtual.now.duration(to: time)) }
+            var answer: Bool?
             switch words.dropFirst().first {
             case nil: trigger()
-            case "flush": answers.append(trigger.flush())
-            case "cancel": answers.append(trigger.cancel())
-            case "fire": answers.append(trigger.timers.allSatisfy { $0.fire() })
+            case "flush": answer = trigger.flush()
+            case "cancel": answer = trigger.cancel()
+            case "fire": answer = trigger.timers.allSatisfy { $0.fire() }
             case "pause": for timer in trigger.timers { timer.pause() }
             case "resume": for timer in trigger.timers { timer.resume() }
             case "late": virtual.inject(.wakeLate(by: .milliseconds(Int(words[2]) ?? 0)))
             default: virtual.advance(by: .zero)
             }
+            if let answer, words.count > 2 { #expect(words[2] == (answer ? "yes" : "no"), "\(step)") }
         }
-        return answers
     }
 
     /// Calls each 50 ms, which are never 100 ms apart.
@@ -86,6 +86,26 @@ struct DebounceTests {
             (.throttle, .both, nil, "0, 0 late 300, 10", [300, 400]),
             // A call during a pause comes its time after the resume.
             (.debounce, .trailing, nil, "0 pause, 300, 300 resume", [400]),
+            // A flush lets the waiting call through.
+            (.debounce, .trailing, nil, "0 flush no, 0, 30 flush yes, 30 deliver, 30 flush no", [30]),
+            // Neither the first call, which does not wait, nor the second one has come to the handler.
+            (.debounce, .both, nil, "0, 0 flush no, 0, 0 flush yes, 1", [0, 0, 1]),
+            (.throttle, .both, nil, "0, 0 flush no, 0, 0 flush yes, 1", [0, 0, 100]),
+            // A call after a flush comes with it, and begins no window of its own.
+            (.debounce, .trailing, nil, "0, 30 flush yes, 30, 30 deliver, 40", [30, 140]),
+            // Nor does one after an extra tick of the timer, which lets the waiting call through, too.
+            (.debounce, .trailing, nil, "0, 30 fire yes, 30 deliver, 40", [30, 140]),
+            (.throttle, .both, nil, "0, 0 deliver, 10 fire yes", [0]),
+            (.throttle, .both, nil, "0, 0 deliver, 10, 10 fire yes", [0, 10]),
+            (.throttle, .both, nil, "0, 0 cancel yes, 0 fire yes", []),
+            // A call that was dropped, or does not wait, is not flushed.
+            (.debounce, .leading, nil, "0, 0, 0 cancel yes, 0 flush no", []),
+            (.debounce, .trailing, nil, "0, 0, 0 cancel yes, 0 flush no", []),
+            (.debounce, .both, nil, "0, 0, 0 cancel yes, 0 flush no", []),
+            (.throttle, .leading, nil, "0, 0, 0 flush no", [0]),
+            // The call after a cancellation is the first of a burst.
+            (.throttle, .both, nil, "0 cancel no, 0, 50 cancel no", [0]),
+            (.throttle, .both, nil, "0, 200, 200 cancel yes, 250, 260", [0, 250, 350]),
         ] as [(Kind, BurstEdge?, Int?, String, [Int])]
     )
     func aBurstIsOneCallAndAPeriodHasOne(
@@ -97,38 +117,9 @@ struct DebounceTests {
     ) throws {
         let trigger = try limiter(kind, 100, edge, longest)
         #expect(virtual.nextDeadline == nil)
-        #expect(run(trigger, script) == [])
+        run(trigger, script)
         #expect(calls.all == expected)
         #expect(virtual.nextDeadline == nil, "it rests again")
-    }
-
-    @Test(
-        arguments: [
-            // A flush lets the waiting call through.
-            (Kind.debounce, .trailing, "0 flush, 0, 30 flush, 30 deliver, 30 flush", [false, true, false], [30]),
-            // Neither the first call, which does not wait, nor the second one has come to the handler.
-            (.debounce, .both, "0, 0 flush, 0, 0 flush, 1", [false, true], [0, 0, 1]),
-            (.throttle, .both, "0, 0 flush, 0, 0 flush, 1", [false, true], [0, 0, 100]),
-            // A call after a flush comes with it, and begins no window of its own.
-            (.debounce, .trailing, "0, 30 flush, 30, 30 deliver, 40", [true], [30, 140]),
-            // Nor does one after an extra tick of the timer, which lets the waiting call through, too.
-            (.debounce, .trailing, "0, 30 fire, 30 deliver, 40", [true], [30, 140]),
-            (.throttle, .both, "0, 0 deliver, 10 fire", [true], [0]),
-            (.throttle, .both, "0, 0 deliver, 10, 10 fire", [true], [0, 10]),
-            (.throttle, .both, "0, 0 cancel, 0 fire", [true, true], []),
-            // A call that was dropped, or does not wait, is not flushed.
-            (.debounce, .leading, "0, 0, 0 cancel, 0 flush", [true, false], []),
-            (.debounce, .trailing, "0, 0, 0 cancel, 0 flush", [true, false], []),
-            (.debounce, .both, "0, 0, 0 cancel, 0 flush", [true, false], []),
-            (.throttle, .leading, "0, 0, 0 flush", [false], [0]),
-            // The call after a cancellation is the first of a burst.
-            (.throttle, .both, "0 cancel, 0, 50 cancel", [false, false], [0]),
-            (.throttle, .both, "0, 200, 200 cancel, 250, 260", [true], [0, 250, 350]),
-        ] as [(Kind, BurstEdge, String, [Bool], [Int])]
-    )
-    func flushAndCancel(kind: Kind, edge: BurstEdge, script: String, answers: [Bool], expected: [Int]) throws {
-        #expect(run(try limiter(kind, 100, edge), script) == answers)
-        #expect(calls.all == expected)
     }
 
     /// A flush or a cancellation is of its own burst, and changes nothing of the limits.
@@ -137,14 +128,15 @@ struct DebounceTests {
         let longest = kind == .debounce ? 120 : nil
         for former in ["0 flush", "30 flush", "0 cancel", "30 cancel", "0 flush, 0 cancel", "30 flush, 30 cancel"] {
             let trigger = try limiter(kind, 100, edge, longest)
-            _ = run(trigger, "0, 0, \(former)")
+            run(trigger, "0, 0, \(former)")
             let before = calls.all.count
             let burst = "0, 50, 130, 170"
-            _ = run(trigger, burst)
+            run(trigger, burst)
             let next = calls.all.dropFirst(before).map { $0 - 1_000 }
-            _ = run(try limiter(kind, 100, edge, longest), burst)
+            run(try limiter(kind, 100, edge, longest), burst)
             #expect(next == Array(calls.all.dropFirst(before + next.count)), "\(former)")
         }
+        #expect(virtual.pendingCount == 0, "a released trigger ends its timer")
     }
 
     /// Two threads may come in another order than they have read the clock.
@@ -162,19 +154,6 @@ struct DebounceTests {
         #expect(calls.all == [end])
     }
 
-    @Test func theHandlerMayCallItsTrigger() throws {
-        let (box, calls) = (Box<CallLimiter>(), Count())
-        box.value = try Debouncer(.milliseconds(100), on: virtual.service, target: target) { _ in
-            if calls.add(1) < 3 { box.value?() }
-        }
-        box.value?()
-        virtual.advance(by: .milliseconds(299))
-        #expect(calls.value == 2)
-        virtual.advance(by: .seconds(1))
-        #expect(calls.value == 3)
-        box.value = nil
-    }
-
     // MARK: Refusals and ends
 
     @Test(
@@ -189,22 +168,21 @@ struct DebounceTests {
         #expect(throws: Never.self) { _ = try limiter(kind, 0) }
     }
 
-    @Test(arguments: [true, false]) func aFlushOfWhatHasEndedIsRefused(serviceEnds: Bool) throws {
-        var target: Log? = Log()
-        let trigger = try Debouncer(.seconds(9), on: virtual.service, target: try #require(target)) { _ in }
-        trigger()
-        if serviceEnds { virtual.service.shutdown() } else { target = nil }
-        #expect([trigger.flush(), trigger.cancel()] == [false, false])
-        withExtendedLifetime(target) {}
-    }
+    enum End: CaseIterable { case target, service, serviceMeanwhile }
 
-    @Test func aServiceThatEndsDuringAFlushRefusesIt() throws {
+    @Test(arguments: End.allCases) func aFlushOfWhatHasEndedIsRefused(end: End) throws {
         let alarm = ManualAlarm()
         let service = try TimerService(alarm: alarm)
-        let trigger = try Debouncer(.seconds(9), on: service, target: target) { _ in }
+        var target: Thing? = Thing()
+        let trigger = try Debouncer(.seconds(9), on: service, target: try #require(target)) { _ in }
         trigger()
-        alarm.happen(before: 1) { service.shutdown() }
-        #expect(trigger.flush() == false)
+        switch end {
+        case .target: target = nil
+        case .service: service.shutdown()
+        case .serviceMeanwhile: alarm.happen(before: 1) { service.shutdown() }
+        }
+        #expect([trigger.flush(), trigger.cancel()] == [false, false])
+        withExtendedLifetime(target) {}
     }
 
     @Test(arguments: Kind.allCases, [BurstEdge.leading, .trailing, .both])
@@ -222,16 +200,6 @@ struct DebounceTests {
             #expect(Array(calls.all.dropFirst(former)) == expected)
             #expect(!trigger() && !trigger.flush())
         }
-    }
-
-    @Test func aReleasedTriggerEndsItsTimer() throws {
-        do {
-            let dropped = try limiter(.debounce)
-            dropped()
-        }
-        #expect(virtual.pendingCount == 0)
-        virtual.advance(by: .seconds(2))
-        #expect(calls.all.isEmpty)
     }
 
     // MARK: Threads

@@ -1,4 +1,3 @@
-import Dispatch
 import PreciseTimer
 import PreciseTimerPatterns
 import PreciseTimerTestKit
@@ -24,15 +23,14 @@ struct FormTests {
     }
 
     @Test(arguments: Sample.all) func eachFormHeedsItsOptions(sample: Sample) async throws {
-        let (place, queue, key) = (Box<String>(), DispatchQueue(label: "test.form"), DispatchSpecificKey<String>())
-        queue.setSpecific(key: key, value: "its queue")
+        let place = Box<String>()
         var given = given
         given.called = { [calls] in
-            place.value = DispatchQueue.getSpecific(key: key)
+            place.value = Here.name
             calls.add(1)
         }
         (given.edge, given.longest, given.label) = (.leading, .seconds(20), "its label")
-        (given.tolerance, given.deliver) = (.seconds(3), .queue(queue))
+        (given.tolerance, given.deliver) = (.seconds(3), .queue(Here.queue("its queue")))
         let subject = try sample.subject(given)
         subject.call()
         let wait = virtual.nextDeadline.map { virtual.now.duration(to: $0) / .seconds(1) }
@@ -51,48 +49,44 @@ struct FormTests {
         #expect(facts == sample.facts && calls.value == 1)
     }
 
-    @Test(arguments: Sample.all) func eachFormIsCalledInItsPlaceOnceForABurst(sample: Sample) async throws {
-        let stuck = SuspendedQueue()
+    @Test(arguments: Sample.all)
+    func eachFormIsCalledInItsPlaceOnceForABurstAndRetainsNoTarget(sample: Sample) async throws {
+        let (stuck, seen, isTimeouts) = (SuspendedQueue(), Notes<String>(), sample.pattern.isTimeouts)
         defer { stuck.letRun() }
-        var given = given
-        // A handler of an actor runs there, wherever `deliver` says.
-        if sample.form != .plain { given.deliver = .queue(stuck.queue) }
-        let subject = try sample.subject(given)
-        for former in 0...1 {
-            for _ in 1...3 { subject.call() }
-            let inTheCall = calls.value
-            virtual.advanceWithoutSettling(by: .seconds(1))
-            let atOnce = sample.form == .plain ? calls.value : former + 1
-            await advance(1, toCall: former + 1, of: subject)
-            #expect([inTheCall, atOnce, calls.value] == [former, former + 1, former + 1])
-            // A handler that came late on a busy machine began a quiet time, in which a leading call would be lost.
-            await virtual.advance(by: .seconds(2))
-        }
-        if sample.pattern.isTimeouts {
-            #expect(await soon { subject.timers.isEmpty }, "nothing is kept of a key whose handler has returned")
-        }
-    }
-
-    // MARK: Targets
-
-    @Test(arguments: Sample.all) func noFormRetainsItsTarget(sample: Sample) async throws {
         weak var thing: Thing?
-        weak var store: Store?
+        weak var meter: Meter?
         let subject: any Subject
         do {
-            let given = Given(targets: Targets(), service: virtual.service) { [calls] in calls.add(1) }
-            (thing, store) = (given.targets.thing, given.targets.store)
+            var given = Given(targets: Targets(), service: virtual.service) { [virtual, calls] in
+                seen.append("\(Here.name), \(virtual.pendingCount) timers")
+                calls.add(1)
+            }
+            (thing, meter) = (given.targets.thing, given.targets.meter)
+            // A handler of an actor runs there, wherever `deliver` says.
+            if sample.form != .plain { given.deliver = .queue(stuck.queue) }
             subject = try sample.subject(given)
-            subject.call()
-            await advance(2, toCall: 1, of: subject)
-            // A second call waits while the targets are released.
+            for former in 0...1 {
+                for _ in 1...3 { subject.call() }
+                let inTheCall = calls.value
+                virtual.advanceWithoutSettling(by: .seconds(1))
+                let atOnce = sample.form == .plain ? calls.value : former + 1
+                await advance(1, toCall: former + 1, of: subject)
+                #expect([inTheCall, atOnce, calls.value] == [former, former + 1, former + 1])
+                // A handler that came late on a busy machine began a quiet time, in which a leading call would be lost.
+                await virtual.advance(by: .seconds(2))
+            }
+            #expect(await soon { !isTimeouts || subject.timers.isEmpty }, "nothing is kept of a key that has passed")
+            // Another call waits while the targets are released.
             subject.call()
             withExtendedLifetime(given) {}
         }
-        #expect(await soon { thing == nil && store == nil }, "the task of the first call may hold it for a moment")
+        // The timer of a key has ended before the handler is called.
+        let expected = "\(sample.form.place), \(isTimeouts ? 0 : 1) timers"
+        #expect(seen.all == [expected, expected])
+        #expect(await soon { thing == nil && meter == nil }, "the task of the last call may hold it for a moment")
         await virtual.advance(by: .seconds(2))
-        #expect([calls.value, virtual.pendingCount] == [1, 0])
-        #expect(!sample.pattern.isTimeouts || subject.timers.isEmpty, "nothing is kept of its key")
+        #expect([calls.value, virtual.pendingCount] == [2, 0])
+        #expect(!isTimeouts || subject.timers.isEmpty, "nothing is kept of its key")
     }
 
     // MARK: Decisions
@@ -154,26 +148,10 @@ struct FormTests {
         #expect(seen + [calls.value] == expected)
     }
 
-    @Test(arguments: Sample.all.filter(\.pattern.isTimeouts))
-    func aKeyAndItsTimerAreGoneBeforeTheHandlerIsCalled(sample: Sample) async throws {
-        let (box, seen) = (Box<IdleTimeouts<Int>>(), Notes<[Int?]>())
-        var given = given
-        given.called = { [virtual] in
-            seen.append([box.value?.count, box.value?.contains(1) == true ? 1 : 0, virtual.pendingCount])
-        }
-        let subject = try sample.subject(given)
-        box.value = subject as? IdleTimeouts<Int>
-        subject.call()
-        await virtual.advance(by: .seconds(1))
-        #expect(await soon { !seen.all.isEmpty })
-        #expect(seen.all == [[0, 0, 0]])
-        box.value = nil
-    }
-
     @Test(.waits("a handler awaits")) func callsThatComeWhileAHandlerAwaitsComeTogetherInTheNextOne() async throws {
         let (calls, isRunning, mayReturn) = (calls, Gate(), Gate())
-        let save = try Debouncer(.seconds(1), on: virtual.service, target: targets.store) { store in
-            store.step { calls.add(1) }
+        let save = try Debouncer(.seconds(1), on: virtual.service, target: targets.thing) { _ in
+            calls.add(1)
             isRunning.open()
             await mayReturn.pass()
         }
@@ -201,7 +179,7 @@ extension FormTests {
         var forms: [Form] {
             switch self {
             case .debouncer, .timeouts: Form.allCases
-            case .leadingDebouncer: [.plain, .mainActor, .actorAwaiting]
+            case .leadingDebouncer: [.plain, .mainActor, .actor]
             case .timeoutsWithTick: [.plain, .mainActor, .globalActor]
             }
         }
@@ -209,15 +187,25 @@ extension FormTests {
 
     /// How a handler is written.
     enum Form: CaseIterable {
-        case plain, awaiting, mainActor, mainActorAwaiting, globalActor, actor, actorAwaiting
+        case plain, awaiting, mainActor, mainActorAwaiting, globalActor, actor
 
         /// The actor on which the handler runs; nil if it has no actor.
         fileprivate func actor(of targets: Targets) -> (any Actor)? {
             switch self {
             case .plain, .awaiting: nil
             case .mainActor, .mainActorAwaiting: MainActor.shared
-            case .globalActor: Clerk.shared
-            case .actor, .actorAwaiting: targets.store
+            case .globalActor: Database.shared
+            case .actor: targets.meter
+            }
+        }
+
+        /// Where the handler runs.
+        fileprivate var place: String {
+            switch self {
+            case .plain, .awaiting: "pool"
+            case .mainActor, .mainActorAwaiting: "main"
+            case .globalActor: "database"
+            case .actor: "meter"
             }
         }
     }
@@ -244,7 +232,7 @@ extension FormTests {
         /// Its initializer.
         var row: FormRow {
             let deliver = [.plain, .mainActor, .globalActor].contains(form) ? "deliver:" : ""
-            let handler = [.actor, .actorAwaiting].contains(form) ? "(isolated Target" : "@Sendable (Target"
+            let handler = form == .actor ? "(isolated Target" : "@Sendable (Target"
             let rest = "tolerance:\(deliver)label:target:handler:)"
             if !pattern.isTimeouts {
                 return FormRow("CallLimiter.init(_:edge:longest:on:\(rest)", handler, facts: facts)
@@ -297,7 +285,7 @@ private struct Given {
         )
     }
 
-    func ofStore(_ handler: @escaping @Sendable (isolated Store) async -> Void) throws -> Debouncer {
+    func ofMeter(_ handler: @escaping @Sendable (isolated Meter) async -> Void) throws -> Debouncer {
         try Debouncer(
             .seconds(1),
             edge: edge,
@@ -305,7 +293,7 @@ private struct Given {
             on: service,
             tolerance: tolerance,
             label: label,
-            target: targets.store,
+            target: targets.meter,
             handler: handler
         )
     }
@@ -340,8 +328,8 @@ private struct Given {
         IdleTimeouts(on: service, tolerance: tolerance, label: label, target: targets.thing, handler: handler)
     }
 
-    func timeoutsOfStore(_ handler: @escaping @Sendable (isolated Store, Int) async -> Void) -> IdleTimeouts<Int> {
-        IdleTimeouts(on: service, tolerance: tolerance, label: label, target: targets.store, handler: handler)
+    func timeoutsOfMeter(_ handler: @escaping @Sendable (isolated Meter, Int) async -> Void) -> IdleTimeouts<Int> {
+        IdleTimeouts(on: service, tolerance: tolerance, label: label, target: targets.meter, handler: handler)
     }
 }
 
@@ -353,23 +341,21 @@ extension FormTests.Sample {
         return switch (pattern.isTimeouts, form) {
         case (false, .plain): try given.debouncer { _ in called() }
         case (false, .awaiting): try given.awaiting { _ in await yield(called) }
-        case (false, .mainActor): try given.debouncer { @MainActor _ in onMain(called) }
-        case (false, .mainActorAwaiting): try given.awaiting { @MainActor _ in await yield { onMain(called) } }
-        case (false, .globalActor): try given.debouncer { @Clerk _ in onClerk(called) }
-        case (false, .actor): try given.ofStore { store async in store.step(called) }
-        case (false, .actorAwaiting): try given.ofStore { store in await yield { store.step(called) } }
+        case (false, .mainActor): try given.debouncer { @MainActor _ in called() }
+        case (false, .mainActorAwaiting): try given.awaiting { @MainActor _ in await yield(called) }
+        case (false, .globalActor): try given.debouncer { @Database _ in called() }
+        case (false, .actor): try given.ofMeter { _ in await yield(called) }
         case (true, .plain) where pattern == .timeoutsWithTick: given.timeoutsWithTick { _, _, _ in called() }
         case (true, .mainActor) where pattern == .timeoutsWithTick:
-            given.timeoutsWithTick { @MainActor _, _, _ in onMain(called) }
+            given.timeoutsWithTick { @MainActor _, _, _ in called() }
         case (true, .globalActor) where pattern == .timeoutsWithTick:
-            given.timeoutsWithTick { @Clerk _, _, _ in onClerk(called) }
+            given.timeoutsWithTick { @Database _, _, _ in called() }
         case (true, .plain): given.timeouts { _, _ in called() }
         case (true, .awaiting): given.timeoutsAwaiting { _, _ in await yield(called) }
-        case (true, .mainActor): given.timeouts { @MainActor _, _ in onMain(called) }
-        case (true, .mainActorAwaiting): given.timeoutsAwaiting { @MainActor _, _ in await yield { onMain(called) } }
-        case (true, .globalActor): given.timeouts { @Clerk _, _ in onClerk(called) }
-        case (true, .actor): given.timeoutsOfStore { store, _ async in store.step(called) }
-        case (true, .actorAwaiting): given.timeoutsOfStore { store, _ in await yield { store.step(called) } }
+        case (true, .mainActor): given.timeouts { @MainActor _, _ in called() }
+        case (true, .mainActorAwaiting): given.timeoutsAwaiting { @MainActor _, _ in await yield(called) }
+        case (true, .globalActor): given.timeouts { @Database _, _ in called() }
+        case (true, .actor): given.timeoutsOfMeter { _, _ in await yield(called) }
         }
     }
 }
@@ -401,68 +387,5 @@ extension IdleTimeouts: Subject where Key == Int {
 /// The targets of all forms.
 private struct Targets {
     let thing = Thing()
-    let store = Store()
-}
-
-@MainActor private func onMain(_ called: () -> Void) {
-    MainActor.assertIsolated()
-    called()
-}
-
-@globalActor private actor Clerk {
-    static let shared = Clerk()
-}
-
-@Clerk private func onClerk(_ called: () -> Void) {
-    Clerk.assertIsolated()
-    called()
-}
-
-private actor Store {
-    func step(_ called: () -> Void) {
-        assertIsolated()
-        called()
-    }
-}
-
-/// Each argument that a form of this module may leave out is seen: in a table of its family, or here.
-struct PatternFormsTests {
-    private struct Broken: Error {}
-
-    private static let facts = [
-        "Backoff.exponential(from:factor:upTo:)": ["factor": "9.0 seconds"],
-        "Schedule.rate(_:per:count:)": ["count": "3"],
-        "CallLimiter.finish(within:)": ["within": "waiting 7 ms"],
-        "TimeoutError.init(deadline:overrun:underlying:)": ["overrun": "5.0 seconds", "underlying": "Broken()"],
-    ]
-
-    @Test func eachFormHeedsItsOptions() async throws {
-        let (virtual, log, stuck) = (VirtualTime(), Log(), SuspendedQueue())
-        defer { stuck.letRun() }
-        let backoff = PreciseTimer.Backoff.exponential(from: .seconds(1), factor: 3, upTo: .seconds(60))
-        try PreciseTimer.schedule(.rate(2.5, per: .seconds(1), count: 3), on: virtual.service, target: log) {
-            $0.note($1)
-        }
-        virtual.advanceWithoutSettling(by: .seconds(9))
-        let place = PreciseTimer.Delivery.queue(stuck.queue)
-        let save = try Debouncer(.zero, on: virtual.service, deliver: place, target: log) { _ in }
-        save()
-        let refusal = await #expect(throws: TimerError.self) { try await save.finish(within: .milliseconds(7)) }
-        let error = TimeoutError(deadline: virtual.now, overrun: .seconds(5), underlying: Broken())
-        let seen = [
-            "Backoff.exponential(from:factor:upTo:)": ["factor": "\(backoff.pause(after: 3))"],
-            "Schedule.rate(_:per:count:)": ["count": "\(log.count)"],
-            "CallLimiter.finish(within:)": ["within": "\(refusal?.attempted.prefix(12) ?? "")"],
-            "TimeoutError.init(deadline:overrun:underlying:)": [
-                "overrun": "\(error.overrun)", "underlying": "\(error.underlying)",
-            ],
-        ]
-        #expect(seen == Self.facts)
-    }
-
-    @Test func eachOptionIsSeenInATable() throws {
-        let calls = WithRetryTests.Form.allCases.map(\.row) + WithTimeoutTests.Form.allCases.map(\.row)
-        let rows = FormTests.Sample.all.map(\.row) + calls + Self.facts.map { FormRow($0.key, facts: $0.value) }
-        #expect(try flaws(of: rows, in: "PreciseTimerPatterns") == [])
-    }
+    let meter = Meter()
 }

@@ -30,53 +30,34 @@ struct HolderTests {
         try Debouncer(.seconds(1), on: virtual.service, target: target ?? self.target) { [calls] _ in calls.add(1) }
     }
 
-    private func throttler() throws -> Throttler {
-        try Throttler(.seconds(1), on: virtual.service, target: target) { [calls] _ in calls.add(1) }
-    }
-
     private func timeouts(_ keys: Int...) -> IdleTimeouts<Int> {
         let timeouts = IdleTimeouts<Int>(on: virtual.service, target: calls) { calls, _ in calls.add(1) }
         for key in keys { timeouts.refresh(key, after: .seconds(1)) }
         return timeouts
     }
 
-    enum Kind: CaseIterable { case debouncer, throttler, timeouts, lamp }
-
-    /// A holder whose handler is on its way.
-    private func holder(_ kind: Kind) throws -> any TimerHolder {
-        let limiter: CallLimiter
-        switch kind {
-        case .debouncer: limiter = try debouncer()
-        case .throttler: limiter = try throttler()
-        case .timeouts: return timeouts(1, 2)
-        case .lamp: return try lamp()
-        }
-        limiter()
-        return limiter
-    }
-
     // MARK: Members
 
-    @Test(arguments: Kind.allCases) func aBagIsTheOnlyOwnerAndGivesNoTimerForTheNameOfAnother(kind: Kind) throws {
+    @Test func aBagIsTheOnlyOwnerAndGivesNoTimerForTheNameOfAnother() throws {
         do {
-            let holder = try holder(kind)
+            let holder = try lamp()
             #expect(holder.store(in: bag, named: "name") === holder)
         }
         try PreciseTimer.schedule(.every(.seconds(9)), on: virtual.service) { _, _ in }.store(in: bag, named: "timer")
         #expect(bag.count == 2 && bag["name"] == nil && bag["timer"] != nil)
         virtual.advance(by: .seconds(2))
-        #expect(calls.value + log.count == [.debouncer: 1, .throttler: 1, .timeouts: 2, .lamp: 3][kind])
+        #expect(log.count == 3)
     }
 
-    @Test(arguments: Kind.allCases) func aNameTakenAgainCancelsTheTimersOfItsFormerHolder(kind: Kind) throws {
-        let holder = try holder(kind)
+    @Test func aNameTakenAgainCancelsTheTimersOfItsFormerHolder() throws {
+        let holder = try lamp()
         for _ in 1...2 { holder.store(in: bag, named: "name") }
         #expect(holder.timers.allSatisfy { !$0.hasEnded }, "it is the same")
-        let other = try throttler().store(in: bag, named: "name")
+        let other = try debouncer().store(in: bag, named: "name")
         #expect(holder.timers.allSatisfy { $0.hasEnded } && !other.hasEnded)
         #expect([bag.count, virtual.pendingCount] == [1, 1])
         virtual.advance(by: .seconds(5))
-        #expect([calls.value, log.count] == [0, 0])
+        #expect(log.count == 0)
     }
 
     @Test func cancellingByNameIsTrueOnlyIfATimerEnded() throws {
@@ -144,57 +125,43 @@ struct HolderTests {
     // MARK: Waiting
 
     enum HandlerPlace: CaseIterable { case pool, queue }
-    enum Wait: CaseIterable { case cancelling, cancellingWithin, finishing }
-
-    /// Time-outs whose handler runs in a place until a gate is opened.
-    private func timeouts(in place: HandlerPlace, _ stay: Stay) -> IdleTimeouts<Int> {
-        let (service, queue) = (virtual.service, DispatchQueue(label: "test.holder"))
-        return switch place {
-        case .pool: IdleTimeouts<Int>(on: service, target: target) { _, _ in await stay.pass() }
-        case .queue: IdleTimeouts<Int>(on: service, deliver: .queue(queue), target: target) { _, _ in stay.pass() }
-        }
-    }
+    enum Wait: CaseIterable { case cancelling, finishing }
 
     @Test(.waits("a handler takes time"), arguments: HandlerPlace.allCases, Wait.allCases)
     func aBagWaitsForTheRunningHandlerOfATimeout(place: HandlerPlace, wait: Wait) async throws {
-        let (stay, bag) = (Stay(), bag)
-        let timeouts = timeouts(in: place, stay).store(in: bag)
+        let (bag, isRunning, mayReturn, hasReturned) = (bag, Gate(), Gate(), Gate())
+        let timeouts =
+            switch place {
+            case .pool:
+                IdleTimeouts<Int>(on: virtual.service, target: target) { _, _ in
+                    isRunning.open()
+                    await mayReturn.pass()
+                    hasReturned.open()
+                }
+            case .queue:
+                IdleTimeouts<Int>(on: virtual.service, deliver: .queue(.global()), target: target) { _, _ in
+                    isRunning.open()
+                    mayReturn.pass()
+                    hasReturned.open()
+                }
+            }
+        timeouts.store(in: bag)
         timeouts.refresh(1, after: .seconds(1))
         if wait != .finishing { timeouts.refresh(2, after: .seconds(3_600)) }
         virtual.advanceWithoutSettling(by: .seconds(1))
-        await stay.isRunning.pass()
+        await isRunning.pass()
         #expect(!timeouts.contains(1) && timeouts.timers.count == (wait == .finishing ? 1 : 2))
         let waiting = Task.immediate {
             switch wait {
             case .cancelling: await bag.cancelAllAndWait()
-            case .cancellingWithin: try await bag.cancelAllAndWait(within: .seconds(3_600))
             case .finishing: try await bag.finishAll()
             }
-            return stay.hasReturned.isPassable
+            return hasReturned.isPassable
         }
         #expect(await soon { timeouts.count == 0 }, "the other key is cancelled before the wait")
-        stay.mayReturn.open()
+        mayReturn.open()
         #expect(try await waiting.value, "the handler has returned before the end")
         #expect(timeouts.timers.allSatisfy { $0.hasEnded } && virtual.pendingCount == 0)
         #expect(timeouts.timers.count == (wait == .finishing ? 0 : 1), "that of the key whose handler ran is let go")
-    }
-}
-
-/// A handler that says that it runs, and stays until it may return.
-private final class Stay: Sendable {
-    let isRunning = Gate()
-    let mayReturn = Gate()
-    let hasReturned = Gate()
-
-    func pass() {
-        isRunning.open()
-        mayReturn.pass()
-        hasReturned.open()
-    }
-
-    func pass() async {
-        isRunning.open()
-        await mayReturn.pass()
-        hasReturned.open()
     }
 }

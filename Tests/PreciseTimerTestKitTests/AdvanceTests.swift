@@ -10,11 +10,6 @@ import Testing
 /// ended, and a handler whose thread stands still for a tenth of a second like one that awaits a later deadline: see
 /// ``VirtualTime/settle()``. So tests with them make several attempts.
 @Suite(.timeLimit(.minutes(60))) struct AdvanceTests {
-    private actor Meter {
-        var readings = 0
-        func read() { readings += 1 }
-    }
-
     private let virtual = VirtualTime()
 
     /// What is used in an attempt. It notes times, in seconds from the start.
@@ -107,9 +102,9 @@ import Testing
 
     /// The handler awaits a later deadline of the same advance; the last one awaits the next advance.
     @Test func aHandlerMaySleepOnTheServicesClock() async throws {
-        let meter = Meter()
+        let tally = Tally()
         let areInTime = await notes([15, 25, 35, 45, 55]) { its in
-            try PreciseTimer.schedule(.every(.seconds(10)), on: its.virtual.service, target: meter) { _, _ in
+            try PreciseTimer.schedule(.every(.seconds(10)), on: its.virtual.service, target: tally) { _, _ in
                 try? await its.virtual.service.clock.sleep(for: .seconds(5))
                 its.noteTime()
             }
@@ -131,7 +126,7 @@ import Testing
     }
 
     @Test func theSequelIsThatOfDueTimers() throws {
-        let (service, meter, log) = (virtual.service, Meter(), Log())
+        let (service, tally, log) = (virtual.service, Tally(), Log())
         let work = { (seconds: Int64...) in
             seconds.map { service.pendingWork(by: service.now.advanced(by: .seconds($0))) }
         }
@@ -142,9 +137,9 @@ import Testing
         try once.reschedule(.once(after: .seconds(8)))
         try rests.reschedule(.every(.seconds(6)))
         #expect(work(5, 6) == [.none, .task])
-        try PreciseTimer.schedule(.every(.seconds(4)), on: service, tolerance: .milliseconds(100), target: meter) {
-            meter,
-            _ in meter.read()
+        try PreciseTimer.schedule(.every(.seconds(4)), on: service, tolerance: .milliseconds(100), target: tally) {
+            tally,
+            _ in tally.add()
         }
         #expect(work(3, 5, 6) == [.none, .handler, .task])
     }
@@ -166,17 +161,17 @@ import Testing
 
     /// The queue of one timer is suspended. Without its rule, each tick of the other one would wait for it.
     @Test func aTickThatCannotArriveIsWaitedForOnce() async throws {
-        let (service, stuckQueue, log, meter) = (virtual.service, SuspendedQueue(), Log(), Meter())
+        let (service, stuckQueue, log, tally) = (virtual.service, SuspendedQueue(), Log(), Tally())
         try PreciseTimer.schedule(
             .every(.seconds(1)),
             on: service,
             deliver: .queue(stuckQueue.queue),
             target: log
         ) { $0.note($1) }
-        try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: meter) { meter, _ in meter.read() }
+        try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: tally) { tally, _ in tally.add() }
         let hasArrived = await virtual.advance(by: .seconds(50), patience: .seconds(1))
         #expect(!hasArrived)
-        #expect(await meter.readings == 50)
+        #expect(await tally.calls == 50)
         var stuck = Activity()
         let isSettled = await virtual.settle(atMost: .milliseconds(100), beside: &stuck)
         #expect(!isSettled && stuck.hops == 1)
@@ -207,20 +202,133 @@ import Testing
         }
     }
 
-    // MARK: Isolation
-
-    /// The handler traps on another actor.
-    @Test func inlineTicksComeInTheCallersIsolation() async {
-        await #expect(processExitsWith: .success) { try await AdvanceTests.advanceOnTheMainActor() }
-    }
-
-    @MainActor private static func advanceOnTheMainActor() async throws {
+    @MainActor @Test func inlineTicksComeInTheCallersIsolation() async throws {
         let (virtual, log) = (VirtualTime(), Log())
         try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { log, tick in
             MainActor.assertIsolated()
             log.note(tick)
         }
         await virtual.advance(by: .seconds(3))
-        precondition(log.count == 3)
+        #expect(log.count == 3)
+    }
+}
+
+/// An actor that counts calls.
+private actor Tally {
+    var calls = 0
+    func add() { calls += 1 }
+}
+
+/// Code that delivers elsewhere, tested on virtual time.
+@Suite(.timeLimit(.minutes(60))) struct SettleTests {
+    private let virtual = VirtualTime()
+
+    @Test func theHandlerOfATimerThatHasEndedIsAwaited() async throws {
+        let (service, queue, tally) = (virtual.service, DispatchQueue(label: "test.settle"), Tally())
+        let (once, delivery) = (PreciseTimer.Schedule.every(.seconds(1), count: 1), PreciseTimer.Delivery.queue(queue))
+        let log = Log()
+        try PreciseTimer.schedule(once, on: service, deliver: delivery, target: log) {
+            pause(.milliseconds(20))
+            $0.note($1)
+        }
+        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: service, deliver: delivery) { timer, tick in
+            timer.cancel()
+            pause(.milliseconds(20))
+            log.note(tick)
+        }
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        #expect(await virtual.settle())
+        #expect(log.count == 2 && timer.state == .ended(.cancelled))
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: tally) { tally, _ in
+            service.shutdown()
+            try? await Task.sleep(for: .milliseconds(20))
+            tally.add()
+        }
+        virtual.advanceWithoutSettling(by: .zero)
+        #expect(await virtual.settle())
+        #expect(await tally.calls == 1)
+    }
+
+    /// Settling waits for it. The test looks at what settling looks at, because the machine may hold up any task for as
+    /// long as settling waits.
+    @Test func theBodyOfALoopOverTicksCountsUntilItAsksForTheNextTick() async throws {
+        let (virtual, isInside, mayGoOn) = (virtual, Gate(), Gate())
+        let consumer = Task {
+            for try await _ in PreciseTimer.ticks(.every(.seconds(1)), on: virtual.service) {
+                isInside.open()
+                await mayGoOn.pass()
+            }
+        }
+        #expect(await soon { virtual.pendingCount == 1 && virtual.service.activity.tasks == 0 }, "it waits for a tick")
+        virtual.advanceWithoutSettling(by: .seconds(1))
+        await isInside.pass()
+        #expect([virtual.service.activity.tasks, virtual.service.activity.hops] == [1, 0])
+        mayGoOn.open()
+        #expect(await soon { virtual.service.activity.tasks == 0 })
+        consumer.cancel()
+        _ = await consumer.result
+    }
+
+    /// Such tasks are not known to the service, so a quiet service must be watched for twelve sleeps of 200 µs.
+    @Test func tasksThatHaveJustBeenCreatedAreGivenSomeMilliseconds() async {
+        var shortest = Duration.seconds(1)
+        for _ in 0..<20 {
+            let time = await ContinuousClock().measure { _ = await virtual.settle() }
+            shortest = min(shortest, time)
+        }
+        #expect(shortest >= .milliseconds(2))
+    }
+
+    /// A number of rounds or, if a handler awaits something, a length of silence. The rounds sleep for 200 µs.
+    @Test(arguments: [(200, Duration.seconds(60), false), (12, .milliseconds(200), true)])
+    func eachChangeBeginsTheWaitAnew(rounds: Int, silence: Duration, anotherAwaits: Bool) async throws {
+        let wait = anotherAwaits ? silence : .microseconds(200) * rounds
+        var waits: [Duration] = []
+        for _ in 0..<10 where waits.count < 3 {
+            let (virtual, mayEnd, end) = (VirtualTime(), Gate(), Box<ContinuousClock.Instant>())
+            let tallys = [Tally(), Tally()]
+            try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: tallys[0]) { _, _ in
+                try? await Task.sleep(for: .milliseconds(120))
+                end.value = .now
+            }
+            try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: tallys[1]) { _, _ in
+                if anotherAwaits { await mayEnd.pass() }
+            }
+            virtual.advanceWithoutSettling(by: .zero)
+            var stuck = Activity()
+            _ = await virtual.settle(atMost: .seconds(600), rounds: rounds, silence: silence, beside: &stuck)
+            // A handler whose thread the machine holds up ends after the silence.
+            if let end = end.value { waits.append(end.duration(to: .now)) }
+            mayEnd.open()
+        }
+        #expect(try #require(waits.min()) >= wait)
+    }
+
+    @Test func aCancelledTaskDoesNotWait() async throws {
+        let (virtual, stuck, log) = (virtual, SuspendedQueue(), Log())
+        let delivery = PreciseTimer.Delivery.queue(stuck.queue)
+        try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, deliver: delivery, target: log) {
+            $0.note($1)
+        }
+        virtual.advanceWithoutSettling(by: .zero)
+        let task = Task { await virtual.settle() }
+        task.cancel()
+        #expect(await !task.value)
+        stuck.letRun()
+    }
+
+    /// A process of its own, because other tests watch the machine's clock.
+    @Test func noThreadWatchesTheMachinesClockForVirtualTimeWhoseEndEndsTheStreams() async {
+        await #expect(processExitsWith: .success) {
+            let virtual = VirtualTime(clock: .wall)
+            let steps = try virtual.service.clockSteps
+            let before = Task { try await steps.reduce(into: 0) { count, _ in count += 1 } }
+            virtual.inject(.stepClock(by: .seconds(60)), after: .seconds(1))
+            virtual.advanceWithoutSettling(by: .seconds(2))
+            #expect(ProcFS.threads(named: "timer.clock") == [])
+            virtual.service.shutdown()
+            let after = try await virtual.service.clockSteps.reduce(into: 0) { count, _ in count += 1 }
+            #expect([try await before.value, after] == [1, 0])
+        }
     }
 }
