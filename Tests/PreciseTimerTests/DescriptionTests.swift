@@ -156,7 +156,7 @@ import Testing
         expectTexts(
             [
                 TimerBag(): "bag of 0 timers", bag: "bag of 1 timer", timeouts: "time-outs of 2 keys",
-                save: "debouncer of timer \"save\" (\(#fileID):1): scheduled", WeakProxy(log): "proxy of Log",
+                save: "debouncer of timer \"save\" (\(#fileID):1): scheduled", WeakProxy(log): "proxy of Notes<Tick>",
                 WeakProxy(Thing()): "proxy of a released Thing",
             ] as Texts
         )
