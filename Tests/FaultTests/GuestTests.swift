@@ -143,6 +143,50 @@ import CLibevent
         }
     }
 
+    /// As one that is frozen or throttled: of each fiftieth of a second it has two milliseconds.
+    @Test(arguments: Backend.available)
+    func aProcessThatHardlyRunsLosesNoDeadline(backend: Backend) async {
+        await #expect(processExitsWith: .success) { [backend] in
+            endIfHung()
+            let timer = try TickingTimer(.every(.milliseconds(10)), on: try TimerService(backend))
+            #expect(timer.ticks(3))
+            let code = Fork.outcome {
+                let goesOn = (0..<10)
+                    .allSatisfy { _ in
+                        usleep(2_000)
+                        let isStopped = kill(getppid(), SIGSTOP) == 0
+                        usleep(48_000)
+                        return kill(getppid(), SIGCONT) == 0 && isStopped
+                    }
+                return goesOn ? 0 : 1
+            }
+            #expect(code == 0 && timer.ticks(5))
+            #expect(timer.log.ticks.flaw(every: .milliseconds(10)) == nil && !timer.hasEnded)
+            #expect(timer.accounted > timer.log.count)
+        }
+    }
+
+    @Test(arguments: [DeliveryKind.inline, .serialQueue, .actor])
+    func aHandlerThatNeverReturnsStopsOnlyItsOwnTimer(kind: DeliveryKind) async {
+        await #expect(processExitsWith: .exitCode(7)) { [kind] in
+            endIfHung()
+            let (place, stuck, service) = (Place(kind), Log(), try TimerService(.timerFD))
+            let timer = try place.schedule(.every(.milliseconds(1)), on: service, target: stuck) { tick in
+                stuck.note(tick)
+                while true { sleep(1_000) }
+            }
+            #expect(eventually { stuck.count == 1 })
+            // Another timer of the service goes on, unless the handler occupies the service's own thread.
+            let (other, onOtherService) = (try TickingTimer(on: service), try TickingTimer(on: TimerService(.timerFD)))
+            #expect(kind == .inline || other.ticks(20))
+            #expect(onOtherService.ticks(20))
+            #expect([timer.cancel(), other.timer.cancel()] == [true, true])
+            #expect(timer.state == .ended(.cancelled) && stuck.count == 1)
+            service.shutdown()
+            withExtendedLifetime(place) { exit(7) }
+        }
+    }
+
     @Test(arguments: Backend.available)
     func anIdleServiceUsesHardlyAnyProcessorTime(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in

@@ -47,6 +47,32 @@ private func restartableService<Alarm: TimerAlarm>(
         #expect(isAccepted == Array(repeating: false, count: 5) && timer.nextDeadline == nil && timer.remaining == nil)
     }
 
+    /// With the last reference to the service, and to the target of timers that are due in the same round.
+    @Test(arguments: Backend.available)
+    func aHandlerMayReleaseItsService(backend: Backend) async throws {
+        let (held, target) = (Box<TimerService>(), Box<Thing>())
+        let (ticks, ends, isReleased) = (Count(), Count(), Gate())
+        held.value = try TimerService(backend)
+        target.value = Thing { isReleased.open() }
+        try PreciseTimer.schedule(.once(after: .zero), on: try #require(held.value), target: ends) { ends, _ in
+            guard let service = held.value, let thing = target.value else { return }
+            for _ in 0..<5 {
+                try PreciseTimer.schedule(
+                    .once(at: service.now),
+                    on: service,
+                    target: thing,
+                    onEnd: { _ in ends.add(1) }
+                ) { _, _ in
+                    ticks.add(1)
+                    held.value = nil
+                    target.value = nil
+                }
+            }
+        }
+        await isReleased.pass()
+        #expect(await soon { ends.value == 5 } && ticks.value == 1, "no sibling is delivered")
+    }
+
     @Test func theThreadOfAServiceEndsWithIt() throws {
         for backend in Backend.available where backend != .dispatch {
             let name = "timer.\(backend.rawValue)"
