@@ -137,13 +137,17 @@ final class Census: Sendable {
     /// On each of some threads.
     private static let rounds = Effort.of(1_000, thorough: 25_000, inDebug: 5_000)
 
+    /// All, but that an actor is the target itself, and stays.
+    private static let endings: [(DeliveryKind, Ending)] = DeliveryKind.allCases.flatMap { kind in
+        Ending.allCases.filter { kind != .actor || $0 != .releaseOfTheTarget }.map { (kind, $0) }
+    }
+
     /// The return of the handler of a fixed delay begins the next delay, also if the timer has ended meanwhile. The
     /// thread sanitizer sees whether a cancel reads what that changes.
-    @Test(arguments: DeliveryKind.allCases, Ending.allCases)
+    @Test(arguments: endings)
     func anEndDuringDeliveryComesOnceAndReleasesTheHandler(kind: DeliveryKind, ending: Ending) async throws {
         let (place, service, census) = (Place(kind), try TimerService(.usual), Census())
-        // An actor is the target itself, and stays.
-        let isReleased = ending == .releaseOfTheTarget && kind != .actor
+        let isReleased = ending == .releaseOfTheTarget
         try await race(4, Self.rounds) { number, round in
             let (target, isOver, isFixedDelay) = (Thing(), Box<Bool>(), round % 10 == 9)
             let (ends, ticks) = (Count(), Count())
@@ -186,6 +190,54 @@ final class Census: Sendable {
         #expect(census.wrong.value == 0, "a wait ended before the last handler, the release of its captures or `onEnd`")
     }
 
+    /// A tick on its way finds that its actor is gone, and a wait meets the end that follows.
+    @Test func anActorReleasedDuringDeliveryEndsItsTimerOnceBeforeAWaitReturns() async throws {
+        let (service, census) = (try TimerService(.usual), Census())
+        try await race(4, Self.rounds) { number, round in
+            let ends = Count()
+            let timer = try? PreciseTimer.schedule(
+                .every(.microseconds(20), after: .microseconds((round + number) % 30)),
+                on: service,
+                target: Meter(census.mortal),
+                onEnd: { _ in
+                    census.ends.add(1)
+                    ends.add(1)
+                },
+                handler: { meter, _ in meter.assertIsolated() }
+            )
+            pause(.microseconds(round % 40))
+            if timer?.cancelAndWait() == true, ends.value != 1 { census.wrong.add(1) }
+        }
+        let all = 4 * Self.rounds
+        #expect(await soon { [census.ends.value, census.deaths.value] == [all, all] } && census.wrong.value == 0)
+    }
+
+    /// The thread that ends a timer reads it without the lock, so nobody may change a timer that has ended.
+    @Test func aTimerIsSetAndReadWhileAnotherThreadEndsIt() async throws {
+        let (service, census) = (try TimerService(.usual), Census())
+        for round in 0..<Self.rounds / 10 {
+            let timer = try PreciseTimer.schedule(
+                .onDemand,
+                on: service,
+                paused: true,
+                target: census,
+                onEnd: { _ in census.ends.add(1) },
+                handler: { [mortal = census.mortal] _, _ in withExtendedLifetime(mortal) {} }
+            )
+            try await race(3, 1) { number, _ in
+                switch number {
+                case 0:
+                    pause(.microseconds(round % 40))
+                    timer.cancel()
+                    if census.deaths.value != round + 1 { census.wrong.add(1) }
+                case 1: for _ in 0..<100 { try? timer.reschedule(.once(at: service.now)) }
+                default: for _ in 0..<100 { _ = (service.activeTimers, timer.state, timer.label) }
+                }
+            }
+        }
+        #expect([census.ends.value, census.wrong.value] == [Self.rounds / 10, 0])
+    }
+
     /// A debug build warns of a handle that is dropped before the first tick, and reads for that what the ticks write.
     @Test func aHandleThatIsDroppedDuringADeliveryEndsTheTimerOnce() async throws {
         let (service, census) = (try TimerService(.usual), Census())
@@ -211,12 +263,18 @@ final class Census: Sendable {
 /// Atomic variables that no lock protects, and that order other memory, used by two threads at once. The thread
 /// sanitizer runs these, too.
 @Suite(.works("threads race"), .timeLimit(.minutes(60))) struct AtomicTests {
-    /// `SleeperTests` take the orders of the steps; these are the alarm's own.
-    @Test func onlyTheDeadlineThatHasComeIsUsedUp() throws {
-        let alarm = try TimerFDAlarm(.suspending)
-        alarm.store(deadline: 7)
-        #expect(!alarm.useUp(6) && alarm.readDeadline() == 7)
-        #expect(alarm.useUp(7) && alarm.readDeadline() == .max)
+    /// `TimerFDAlarm.deadline` and `wakesBy`: `SleeperTests` take their order for granted.
+    @Test func aDeadlineThatIsSetWhileTheThreadFallsAsleepFires() async throws {
+        let (alarm, firings) = (try TimerFDAlarm(.suspending), Count())
+        try alarm.start(onFire: { firings.add(1) }, onFailure: { Issue.record("\($0)") })
+        for round in 0..<Effort.of(300, thorough: 3_000) {
+            try alarm.set(alarm.now.advanced(by: .seconds(3_600)))
+            pause(.microseconds(round % 7 * 10))
+            let before = firings.value
+            try alarm.set(alarm.now.advanced(by: .microseconds(round % 11 * 30)))
+            #expect(await soon { firings.value > before }, "round \(round)")
+        }
+        alarm.stop()
     }
 
     /// The flags of all backends that say that they are stopped, are active or have failed, `DispatchPreflight`'s, the

@@ -114,6 +114,11 @@ final class Probe {
         // Starts a service on a run loop of the host, and ends it.
         case "host-loop": try TimerService(attachedTo: .current).shutdown()
         #endif
+        // Ends the main thread. The process gets SIGTERM, and a moment later SIGKILL.
+        case "leave-main":
+            let wait = "until grep -q '^State:.Z' /proc/$PPID/status; do sleep .02; done;"
+            _ = unsafe system("(\(wait) kill -TERM $PPID; sleep .2; kill -KILL $PPID) &")
+            pthread_exit(nil)
         // CODE: exits, with all timers alive.
         case "exit": exit(CInt(value) ?? 0)
         default: return SystemFault.perform(name, value)

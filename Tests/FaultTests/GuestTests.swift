@@ -87,6 +87,12 @@ import CLibevent
         #expect(isRefused || other.hasPrefix("clock"), "\(run)")
     }
 
+    /// A limitation: the remaining threads are the library's, which take no signal but the one that no thread can block.
+    @Test func aProcessWhoseMainThreadHasEndedLivesWithItsServiceAndTakesNoSignalButTheLast() async throws {
+        let run = try await Probe.run(.timerFD, ["schedule=1x10000", "ticks=3", "leave-main"])
+        #expect(run.outcome.signal == SIGKILL, "\(run)")
+    }
+
     @Test(arguments: Backend.available)
     func manyProcessesWithTickingTimersExitWithTheirCode(backend: Backend) async throws {
         for _ in 0..<Effort.of(5, thorough: 20) {
@@ -143,7 +149,16 @@ import CLibevent
         }
     }
 
-    /// As one that is frozen or throttled: of each fiftieth of a second it has two milliseconds.
+    @Test(arguments: Backend.available)
+    func aFaultInAHandlerEndsTheProcessWithItsSignal(backend: Backend) async {
+        await #expect(processExitsWith: .signal(SIGILL)) { [backend] in
+            endIfHung()
+            let timer = try TickingTimer(on: try TimerService(backend)) { _ in raise(SIGILL) }
+            withExtendedLifetime(timer) { while true { sleep(1) } }
+        }
+    }
+
+    /// As one that is frozen or throttled: of each twentieth of a second it has two milliseconds.
     @Test(arguments: Backend.available)
     func aProcessThatHardlyRunsLosesNoDeadline(backend: Backend) async {
         await #expect(processExitsWith: .success) { [backend] in

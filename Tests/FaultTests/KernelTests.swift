@@ -51,7 +51,7 @@ import TimerKernel
 }
 #endif
 
-/// What a process gets of its thread options, even without rights or with one processor.
+/// What a process gets of its thread options, even without rights.
 @Suite(.waits("the kernel grants options to a thread, or refuses them"), .timeLimit(.minutes(60)))
 struct UnprivilegedTests {
     typealias Options = TimerService.ThreadOptions
@@ -197,6 +197,16 @@ struct UnprivilegedTests {
     private func expect(_ result: ExitTest.Result?, says reason: String) {
         let text = result.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
         #expect(text.contains(reason), "\(text)")
+    }
+
+    @Test func aLockThatIsTakenTwiceEndsTheProcessWithTheReason() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            endIfHung()
+            let mutex = Mutex()
+            mutex.acquire()
+            mutex.acquire()
+        }
+        expect(result, says: "taken twice on one thread")
     }
 
     #if compiler(>=6.3)

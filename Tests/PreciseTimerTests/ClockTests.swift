@@ -145,6 +145,12 @@ struct AvailabilityTests {
         sleeper.cancel()
         #expect(await soon { virtual.pendingCount == 0 })
         await #expect(throws: CancellationError.self) { try await sleeper.value }
+        let (clock, past) = (virtual.service.clock, virtual.now)
+        let late = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            try await clock.sleep(until: past)
+        }
+        await #expect(throws: CancellationError.self, "also if nothing is left to sleep") { try await late.value }
     }
 
     @Test func aSleepThatCannotEndAtItsDeadlineThrows() async throws {

@@ -152,6 +152,16 @@ private func restartableService<Alarm: TimerAlarm>(
         #expect(log.count == 1)
     }
 
+    /// SIGINT, SIGUSR1, SIGALRM and SIGTERM: a program that a handler starts inherits the mask.
+    @Test func aWorkerOfDispatchThatRunsAHandlerBlocksTheUsualSignals() throws {
+        let (service, seen) = (try TimerService(.dispatch), Box<String>())
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: seen) { seen, _ in
+            seen.value = ProcFS.field("SigBlk:", of: "/proc/thread-self/status")
+        }
+        #expect(eventually { seen.value != nil })
+        #expect((seen.value.flatMap { UInt64($0, radix: 16) } ?? 0) & 0x6202 == 0x6202)
+    }
+
     @Test func libraryThreadsAreNamedAndBlockAllSignalsButTheirOwnFaults() throws {
         let services = try Backend.available.map { try TimerService($0) }
         for backend in [Backend.timerFD, .libevent] where backend.availability == .available {

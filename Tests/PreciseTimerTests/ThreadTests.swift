@@ -313,8 +313,11 @@ import TimerKernel
             try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
             #expect(eventually { (service.spin?.share ?? 0) > 0 } && service.spin?.obstacle == nil)
             try #require(ProcFS.pinMainThread(to: processor))
-            let hasStopped = eventually { service.spin?.obstacle != nil && service.spin?.margin == .zero }
-            #expect(hasStopped, "it looks once a second")
+            #expect(
+                eventually { service.spin?.obstacle != nil && service.spin?.margin == .zero },
+                "it looks once a second"
+            )
+            #expect(service.spin?.obstacle?.contains("only one processor") == true)
         }
     }
 

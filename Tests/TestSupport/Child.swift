@@ -145,7 +145,6 @@ package func function<Function>(_ name: String, as type: Function.Type) -> Funct
 
 /// Limits of the process that the kernel keeps, by its numbers, of which Glibc shows only some to Swift.
 package enum Limit: UInt32 {
-    case fileSize = 1
     /// Before all descriptors are refused, a test calls `DispatchDescriptors.open()`: Dispatch ends the process if it
     /// cannot open its own.
     case descriptors = 7

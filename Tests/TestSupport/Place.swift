@@ -15,7 +15,6 @@ package final class Place: Sendable {
     private let actor = Meter()
     /// What the place runs on; the inline place uses it for nothing.
     private let queue: DispatchQueue
-    private static let key = DispatchSpecificKey<ObjectIdentifier>()
 
     package init(_ kind: DeliveryKind) {
         self.kind = kind
@@ -29,17 +28,6 @@ package final class Place: Sendable {
             case .actor: actor.queue
             case .inline, .serialQueue: DispatchQueue(label: "test.place")
             }
-        if kind != .mainActor { queue.setSpecific(key: Self.key, value: ObjectIdentifier(self)) }
-    }
-
-    /// Whether the caller is in this place. For the inline place: whether the caller is in no other one.
-    package var isHere: Bool {
-        switch kind {
-        case .inline: DispatchQueue.getSpecific(key: Self.key) == nil
-        // The main thread does not tell: if it waits in `dispatchMain`, any thread may run the main queue.
-        case .mainActor: Here.name == "main"
-        case .serialQueue, .concurrentQueue, .actor: DispatchQueue.getSpecific(key: Self.key) == ObjectIdentifier(self)
-        }
     }
 
     /// Schedules a timer that is delivered here. The actor is its own target; the other kinds use the given target.

@@ -211,9 +211,6 @@ package enum Reading {
     /// The processor time of this process.
     package static var cpuSeconds: Double { read(CLOCK_PROCESS_CPUTIME_ID) }
 
-    /// The processor time of the calling thread.
-    package static var threadSeconds: Double { read(CLOCK_THREAD_CPUTIME_ID) }
-
     private static func read(_ clock: clockid_t) -> Double {
         var time = timespec()
         _ = unsafe clock_gettime(clock, &time)

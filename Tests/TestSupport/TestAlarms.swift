@@ -226,7 +226,7 @@ package final class HostRunLoop: Sendable {
 
     package init() {
         let (isMade, isAttached, end) = (Gate(), isAttached, end)
-        nonisolated(unsafe) var made = RunLoop.main
+        nonisolated(unsafe) var made: RunLoop?
         Foundation.Thread.detachNewThread {
             unsafe made = RunLoop.current
             isMade.open()
@@ -235,6 +235,7 @@ package final class HostRunLoop: Sendable {
             end.open()
         }
         isMade.pass()
+        guard let made = unsafe made else { preconditionFailure("the thread has made its loop") }
         unsafe loop = made
     }
 

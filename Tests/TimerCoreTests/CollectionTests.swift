@@ -108,10 +108,10 @@ struct TimerListTests {
                 let left = (0..<list.count).map { list[$0] }
                 #expect(left.map { Int($0.listPosition) } == Array(left.indices) && group.count == left.count)
                 #expect((0..<group.count).map { Int(group[$0].position) } == Array(left.indices))
-                let isMarked = Set(order[removed...])
+                let stillMarked = Set(order[removed...])
                 let closing = left.filter { $0.listPosition < list.closing }.map { timers.firstIndex(of: $0) }
                 let first = (0..<Int(group.mark)).map { timers.firstIndex(of: group[$0]) }
-                #expect(Set(closing) == isMarked && Set(first) == isMarked)
+                #expect(Set(closing) == stillMarked && Set(first) == stillMarked)
             }
         }
     }
@@ -122,8 +122,15 @@ struct TimerListTests {
     }
 }
 
-/// A list of plain values that grows and shrinks by segments keeps all its values.
+/// A list of plain values that grows and shrinks by segments.
 struct SegmentsTests {
+    @Test func valuesSurviveGrowthAndShrinking() {
+        var list = Segments<Int>()
+        for value in 0..<10_000 { list.append(value) }
+        for _ in 0..<7_000 { list.removeLast() }
+        #expect((0..<list.count).map { list[$0] } == Array(0..<3_000))
+    }
+
     /// In a process of its own, so that no other test allocates meanwhile. A list that grows and shrinks by one value
     /// at the end of a segment must not allocate each time.
     @Test func aShrinkingListReleasesAllMemoryButOneSegment() async {

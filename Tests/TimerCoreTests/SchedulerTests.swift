@@ -87,18 +87,24 @@ final class SchedulerTests {
         #expect(scheduler.firstDue() == nil && scheduler.endRound(at: clock.now) == .set(clock.alarm))
     }
 
+    @Test func onlyATimerThatIsEarlierThanAllOthersSetsTheAlarm() {
+        let orders = [300, 300, 9_000, 200].map { scheduler.add(every(1_000, from: $0)).alarm }
+        #expect(orders == [.set(300), .leave, .leave, .set(200)])
+    }
+
     /// An alarm that repeats by itself would fire between the deadlines, or at deadlines instead of last instants.
     @Test func theAlarmRepeatsOnlyForWholePeriodsWithNothingBesides() {
         let timer = scheduler.add(every(300, from: 300)).timer
         let schedules = [
             every(300, from: 300), ResolvedSchedule(.afterOneStep, .rate(3, per: 900)),
-            ResolvedSchedule(.after(300), .every(300), .init(span: 900)), every(300, from: 300),
+            ResolvedSchedule(.after(300), .every(300), .init(span: 900)),
+            ResolvedSchedule(.after(300), .every(300), .init(jitter: 10)), every(300, from: 300),
         ]
         let periods = schedules.map { schedule in
             _ = scheduler.reschedule(timer, on: schedule)
             return scheduler.periodFromNext
         }
-        #expect(periods == [300, nil, nil, 300])
+        #expect(periods == [300, nil, nil, nil, 300])
         #expect(scheduler.end(timer) && scheduler.firing(at: 301) == Firing())
         // The alarm is still set for the timer that has ended.
         _ = scheduler.add(every(1_000, from: 1_000), tolerance: 64)

@@ -213,6 +213,13 @@ struct SilenceTests {
         #expect(failures == [])
     }
 
+    /// It has taken its minute.
+    @Test func anAlarmThatLimpsHasFailedUnlessSomethingHoldsItUp() {
+        let holdUps: [HoldUp?] = [nil, .unknown, .debugger, .kernel, .workers(ran: ["8": 1])]
+        let failed = holdUps.map { holdUp in Check.all(1) { $0.hasFailed(heldUpBy: holdUp, limps: true) } == [0] }
+        #expect(failed == [true, true, false, false, false])
+    }
+
     /// Each time that it is set anew it fires, so that each finding is for another instant.
     @Test(arguments: [(true, 63), (false, nil)] as [(Bool, UInt64?)])
     func aWorkerThatRunsAllTheTimeDoesNotHoldUpAnAlarmThatLimps(runs: Bool, first: UInt64?) {

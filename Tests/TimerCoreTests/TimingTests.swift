@@ -21,6 +21,17 @@ final class TimingTests {
         #expect(timing.restart(at: 5, using: &random) && timing.fixedDelay == .max && timing.nextDeadline == .max)
     }
 
+    /// A loop over the deadlines would not come to an end.
+    @Test func aStartFarInThePastIsCountedAtOnce() {
+        let now: UInt64 = 1_000_000_000_000_000
+        timing = Timing(burstLimit: 3)
+        begin(every(1, from: 0))
+        #expect(ticks(at: now, now, now) == [due(0, 0), due(1, 1), due(2, 2, now, missed: now - 2)])
+        timing = Timing(restartsLate: true)
+        begin(every(1, from: 0))
+        #expect(ticks(at: now) == [due(0, 0, now, missed: now)])
+    }
+
     @Test func theLastInstantIsTheDeadlinePlusTheToleranceExactly() {
         let all: [(tolerance: UInt64, deadline: UInt64, lastInstant: UInt64)] = [
             (0, 1_001, 1_001), (1, 1_001, 1_002), (19, 1_001, 1_020), (90_000_007, 1_001, 90_001_008),

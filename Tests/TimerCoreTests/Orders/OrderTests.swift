@@ -110,6 +110,14 @@ extension Plan: CustomTestStringConvertible {
 /// Every order of the single operations of three threads on a timerfd alarm: its own, one that sets it, and one that
 /// stops it.
 @Suite(.timeLimit(.minutes(60))) struct SleeperTests {
+    /// The worlds have a memory of their own; this is the alarm's.
+    @Test func onlyTheDeadlineThatHasComeIsUsedUp() throws {
+        let alarm = try TimerFDAlarm(.suspending)
+        alarm.store(deadline: 7)
+        #expect(!alarm.useUp(6) && alarm.readDeadline() == 7)
+        #expect(alarm.useUp(7) && alarm.readDeadline() == .max)
+    }
+
     private static let isLong = Effort.isThorough
 
     private static let plans: [String: SleeperPlan] = [

@@ -12,6 +12,8 @@ struct SleeperPlan: Sendable {
     var time: UInt64
     /// The margins that a spinner decides on, one after the other; empty for an alarm that only sleeps.
     var margins: [UInt64] = []
+    /// With a spinner, the alarm fires one nanosecond early on purpose.
+    var lead: UInt64 { margins.isEmpty ? 0 : 1 }
     /// Whether the thread sleeps by a time-out of its own, and others wake it by a signal.
     var isRealTime = false
 }
@@ -72,8 +74,7 @@ final class SleeperReplay: SleeperSteps {
         plan.margins.isEmpty ? 0 : try answer(to: .decideMargin(before: deadline))
     }
     func readLastMargin() throws(SleeperMove) -> UInt64 { plan.margins.isEmpty ? 0 : try answer(to: .readLastMargin) }
-    /// With a spinner, the alarm fires one nanosecond early on purpose.
-    var lead: UInt64 { plan.margins.isEmpty ? 0 : 1 }
+    var lead: UInt64 { plan.lead }
     func fires(for deadline: UInt64, at now: UInt64) {}
     func learn(from wait: SpinPlan.Wait) {}
 }
@@ -250,7 +251,7 @@ final class SleeperWorld: World {
         case .storeDeadline(let deadline): (memory.deadline, wanted) = (deadline, deadline)
         case .useUp(let deadline):
             if memory.deadline != deadline { return 0 }
-            if deadline > memory.now + (plan.margins.isEmpty ? 0 : 1) { fault = "it fires early for \(deadline)" }
+            if deadline > memory.now + plan.lead { fault = "it fires early for \(deadline)" }
             memory.deadline = .max
             if wanted == deadline { wanted = .max }
             return 1
