@@ -36,10 +36,11 @@ import TimerKernel
         }
     }
 
-    private static let flaws: [BrokenAlarm.Flaw?] = [nil] + BrokenAlarm.Flaw.allCases
+    private static let flaws: [(BrokenAlarm.Flaw?, Bool)] =
+        [(nil, false), (nil, true)] + BrokenAlarm.Flaw.allCases.map { ($0, false) }
 
-    /// Without a flaw it is a virtual alarm.
-    @Test(arguments: flaws) func eachFlawIsReportedAndNothingElse(flaw: BrokenAlarm.Flaw?) {
+    /// Without a flaw it is a virtual alarm, which may fire once more after it was disarmed.
+    @Test(arguments: flaws) func eachFlawIsReportedAndNothingElse(flaw: BrokenAlarm.Flaw?, firesOnceMore: Bool) {
         let conformance = AlarmConformance(
             patience: .milliseconds(500),
             elapse: { alarm, duration in
@@ -47,7 +48,7 @@ import TimerKernel
                 // For firings on threads of their own.
                 pause(.microseconds(50))
             },
-            makeAlarm: { BrokenAlarm(flaw) }
+            makeAlarm: { BrokenAlarm(flaw, firesOnceMore: firesOnceMore) }
         )
         for clause in flaw.map({ [$0.clause] }) ?? Clause.allCases {
             #expect(conformance.violations(of: clause).first == flaw?.rawValue)
@@ -153,13 +154,14 @@ final class BrokenAlarm: TimerAlarm {
 
     let good = VirtualAlarm()
     private let flaw: Flaw?
+    private let firesOnceMore: Bool
     private let isSet = Box<Bool>()
     private let isRepeating = Box<Bool>()
     private let onFire = Box<@Sendable () -> Void>()
     private let retained = Box<BrokenAlarm>()
 
-    init(_ flaw: Flaw?) {
-        self.flaw = flaw
+    init(_ flaw: Flaw?, firesOnceMore: Bool) {
+        (self.flaw, self.firesOnceMore) = (flaw, firesOnceMore)
         if flaw == .retainsItself { retained.value = self }
     }
 
@@ -179,7 +181,7 @@ final class BrokenAlarm: TimerAlarm {
         case .firesInsideSet where isPast: onFire.value?()
         case .outlivesDisarming where deadline == nil && isRepeating.value == true: return
         case .outlivesReplacement where deadline != nil && isRepeating.value == true: return
-        default: good.set(deadline)
+        default: good.set(deadline ?? (firesOnceMore ? now.advanced(by: .milliseconds(1)) : nil))
         }
         (isSet.value, isRepeating.value) = (true, false)
     }
