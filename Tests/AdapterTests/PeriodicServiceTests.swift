@@ -222,6 +222,10 @@ import Testing
         let waiting = ClosureService { try? await gracefulShutdown() }
         let running = Task { try await ServiceGroup(services: [waiting, service], logger: logger).run() }
         let expected = firstRun == .atStartOrFail ? [1, 0] : [2, 2]
+        if firstRun == .atStart {
+            let hasBegun = await soon { service.counts.runs == 1 && virtual.nextDeadline != nil }
+            #expect(hasBegun, "the schedule has begun")
+        }
         if expected[0] > 1 { await advance(service, toRun: expected[0]) }
         await #expect(throws: JobError.self) { try await running.value }
         #expect([service.counts.failures, told.value, virtual.pendingCount] == expected + [0])
@@ -385,6 +389,20 @@ import Testing
         let pause = FormRow("PeriodicService.pause(keeping:)", facts: facts)
         let rows = Form.allCases.map(\.row) + [pause] + LifecycleTests.rows
         #expect(try flaws(of: rows, in: "PreciseTimerLifecycle") == [])
+    }
+
+    @Test func aJobMayGiveItsServiceAnotherScheduleInItsLastRun() async throws {
+        let box = Box<PeriodicService>()
+        let service = periodic(.every(.seconds(10), count: 1)) { [self] tick in
+            note(tick)
+            if starts.all.count == 1 { try box.value?.reschedule(.every(.seconds(3), count: 2)) }
+        }
+        box.value = service
+        let task = Task { try await service.run() }
+        await advance(service, toRun: 3)
+        try await task.value
+        #expect(starts.all == [10, 13, 16])
+        box.value = nil
     }
 
     // MARK: Before, at the start, and after

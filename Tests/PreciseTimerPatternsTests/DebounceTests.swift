@@ -154,6 +154,19 @@ struct DebounceTests {
         #expect(calls.all == [end])
     }
 
+    @Test func theHandlerMayCallItsTrigger() throws {
+        let (box, calls) = (Box<CallLimiter>(), Count())
+        box.value = try Debouncer(.milliseconds(100), on: virtual.service, target: target) { _ in
+            if calls.add(1) < 3 { box.value?() }
+        }
+        box.value?()
+        virtual.advance(by: .milliseconds(299))
+        #expect(calls.value == 2)
+        virtual.advance(by: .seconds(1))
+        #expect(calls.value == 3)
+        box.value = nil
+    }
+
     // MARK: Refusals and ends
 
     @Test(

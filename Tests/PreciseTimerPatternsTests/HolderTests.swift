@@ -61,12 +61,14 @@ struct HolderTests {
     }
 
     @Test func cancellingByNameIsTrueOnlyIfATimerEnded() throws {
-        let (save, lamp) = (try debouncer(), try lamp())
+        let (save, lamp, whole) = (try debouncer(), try lamp(), try lamp())
         timeouts().store(in: bag, named: "no timer")
         save.store(in: bag, named: "ended")
         for timer in save.timers + lamp.timers.prefix(1) { timer.cancel() }
         lamp.store(in: bag, named: "one of two")
-        #expect(["no timer", "ended", "one of two"].map(bag.cancel) == [false, false, true])
+        whole.store(in: bag, named: "both")
+        #expect(["no timer", "ended", "one of two", "both"].map(bag.cancel) == [false, false, true, true])
+        #expect((lamp.timers + whole.timers).allSatisfy { $0.hasEnded })
     }
 
     // MARK: Ended members
@@ -125,7 +127,7 @@ struct HolderTests {
     // MARK: Waiting
 
     enum HandlerPlace: CaseIterable { case pool, queue }
-    enum Wait: CaseIterable { case cancelling, finishing }
+    enum Wait: CaseIterable { case cancelling, cancellingWithin, finishing }
 
     @Test(.waits("a handler takes time"), arguments: HandlerPlace.allCases, Wait.allCases)
     func aBagWaitsForTheRunningHandlerOfATimeout(place: HandlerPlace, wait: Wait) async throws {
@@ -154,11 +156,18 @@ struct HolderTests {
         let waiting = Task.immediate {
             switch wait {
             case .cancelling: await bag.cancelAllAndWait()
+            case .cancellingWithin: try await bag.cancelAllAndWait(within: .seconds(3_600))
             case .finishing: try await bag.finishAll()
             }
             return hasReturned.isPassable
         }
         #expect(await soon { timeouts.count == 0 }, "the other key is cancelled before the wait")
+        let impatient = TimerBag()
+        timeouts.store(in: impatient)
+        let error = await #expect(throws: TimerError.self) {
+            try await impatient.cancelAllAndWait(within: .milliseconds(20))
+        }
+        #expect(error?.code == .handlerRunning)
         mayReturn.open()
         #expect(try await waiting.value, "the handler has returned before the end")
         #expect(timeouts.timers.allSatisfy { $0.hasEnded } && virtual.pendingCount == 0)

@@ -190,6 +190,13 @@ struct IdleTimeoutsTests {
         withExtendedLifetime(timeouts) {}
     }
 
+    @Test func aTickThatIsLateOnPurposeIsNoStandstill() {
+        let timeouts = timeouts(tolerance: .seconds(1))
+        timeouts.refresh("key", after: .seconds(2))
+        virtual.jump(by: .milliseconds(3_100))
+        #expect(expired.all == ["key at 3"])
+    }
+
     @Test func aHandlerThatGetsTheTickIsCalledAtOnceAndSeesHowLateItIs() {
         let latenesses = Notes<Duration>()
         let timeouts = IdleTimeouts<String>(on: virtual.service, target: latenesses) {
@@ -229,6 +236,9 @@ struct IdleTimeoutsTests {
             for key in 1...keys {
                 arrived.add(1)
                 while arrived.value < 2 * key {}
+                timeouts.refresh(key, after: .seconds(1))
+                guard key.isMultiple(of: 2) else { continue }
+                timeouts.cancel(key)
                 timeouts.refresh(key, after: .seconds(1))
             }
         }

@@ -93,6 +93,22 @@ struct WithRetryTests {
         #expect([texts.joined(separator: ", ")] == Array(form.facts.values))
     }
 
+    @Test(arguments: [true, false]) func aPauseThatTheErrorChoosesIsExact(isNumbered: Bool) async throws {
+        let pause = { @Sendable (_: any Error, attempt: Int) -> Duration? in .seconds([1, 0, 100][attempt - 1]) }
+        let longest = Duration.seconds(3)
+        let chosen = try await pauses { service, attempt in
+            if isNumbered {
+                try await withRetry(attempts: 4, backoff: pause, longestPause: longest, on: service, operation: attempt)
+            } else {
+                let number = Count()
+                try await withRetry(attempts: 4, backoff: pause, longestPause: longest, on: service) {
+                    try await attempt(number.add(1))
+                }
+            }
+        }
+        #expect(chosen == [1_000, 0, 3_000])
+    }
+
     @Test func jitterIsTheServicesAndItsSeedRepeatsIt() async throws {
         let pauses = { (jitter: PreciseTimer.Jitter, seed: UInt64) in
             try await self.pauses(seed: seed) {

@@ -340,6 +340,16 @@ struct CalendarChanceTests {
         #expect(scene.log.ticks.map(\.index) == Array(0..<10) && scene.log.ticks.allSatisfy { $0.missed == 0 })
     }
 
+    @Test func aTickThatIsLateCountsTheDeadlinesAndNotTheDates() throws {
+        let timer = try scene.timer(.daily(at: Self.half, in: .gmt, spread: .seconds(7_200)))
+        let first = try #require(timer.nextDeadline)
+        for pause in [scene.virtual.now.duration(to: first) + .seconds(86_399), .seconds(86_401)] {
+            scene.virtual.jump(by: pause)
+            scene.virtual.advance(by: .zero)
+        }
+        #expect(scene.log.ticks.map { [$0.index, $0.missed] } == [[0, 0], [1, 1]])
+    }
+
     // MARK: Ends
 
     @Test(arguments: [

@@ -2,6 +2,7 @@ import PreciseTimer
 import PreciseTimerTestKit
 import TestSupport
 import Testing
+import TimerKernel
 
 /// Every timer ends once, for one reason, and `onEnd` is called once: every form on virtual time.
 @Suite(.waits("handlers run on threads of their own"), .timeLimit(.minutes(60))) struct OnEndTests {
@@ -150,6 +151,42 @@ import Testing
     @Test(arguments: HandlerForm.allCases.filter { !$0.isOfActor }, livesWithMainActor)
     func onErrorOfTheMainActorIsToldThere(form: HandlerForm, life: Life) async throws {
         try await life.expectEvents(of: form)
+    }
+
+    /// The end of a timer comes before anything is decided about the next one of the round, which goes on.
+    @Test func onEndMayEndADueSibling() throws {
+        let (virtual, events, timers) = (VirtualTime(), Notes<String>(), TimerBag())
+        for number in 1...3 {
+            try PreciseTimer.schedule(
+                .every(.seconds(1)),
+                on: virtual.service,
+                onEnd: { reason in
+                    events.append("\(number) \(reason)")
+                    if number == 1 { timers.cancel("2") }
+                },
+                handler: { _, _ in throw CancellationError() }
+            )
+            .store(in: timers, named: "\(number)")
+        }
+        virtual.advance(by: .seconds(1))
+        #expect(events.all == ["1 failed: CancellationError()", "2 cancelled", "3 failed: CancellationError()"])
+    }
+
+    @Test(arguments: TimerService.Backend.available)
+    func aHandlerThatThrowsRunsOnTheServicesThread(backend: TimerService.Backend) throws {
+        let (service, threads, tasks) = (try TimerService(backend), Notes<ThreadID>(), Count())
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: threads) { threads, _ in
+            threads.append(.current)
+        }
+        try PreciseTimer.schedule(.once(after: .zero), on: service, target: threads) { threads, _ in
+            tasks.add(unsafe withUnsafeCurrentTask { unsafe $0 == nil ? 0 : 1 })
+            threads.append(.current)
+            throw CancellationError()
+        }
+        #expect(eventually { threads.all.count == 2 })
+        // A queue may change its thread.
+        #expect(Set(threads.all).count == 1 || backend == .dispatch)
+        #expect(tasks.value == 0)
     }
 }
 

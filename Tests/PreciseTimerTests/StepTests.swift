@@ -153,6 +153,21 @@ struct SetBackTests {
         timer.resume()
         scene.advance(0)
         #expect(scene.log.ticks.map(\.isExtra) == [true])
+        scene.advance(Self.hour)
+        #expect(scene.log.count == 1)
+    }
+
+    @Test func anExtraTickOfARoundInWhichTheClockIsSetBackComesAtOnce() throws {
+        let scene = scene
+        let timer = try scene.handle(.once(after: .seconds(10))) { timer, count in
+            if count > 1 { return }
+            timer.fire()
+            scene.virtual.inject(.stepClock(by: .seconds(-3_600)))
+        }
+        scene.advance(10_000)
+        scene.advance(0)
+        #expect(scene.log.ticks.map(\.isExtra) == [false, true])
+        withExtendedLifetime(timer) {}
     }
 
     /// The handler on a queue, or another thread, asks for it. The clock is set back in the same handler, or while the
