@@ -222,6 +222,9 @@ import Testing
         let waiting = ClosureService { try? await gracefulShutdown() }
         let running = Task { try await ServiceGroup(services: [waiting, service], logger: logger).run() }
         let expected = firstRun == .atStartOrFail ? [1, 0] : [2, 2]
+        if firstRun == .atStart {
+            #expect(await soon { service.counts.runs == 1 && virtual.nextDeadline != nil }, "the schedule has begun")
+        }
         if expected[0] > 1 { await advance(service, toRun: expected[0]) }
         await #expect(throws: JobError.self) { try await running.value }
         #expect([service.counts.failures, told.value, virtual.pendingCount] == expected + [0])
