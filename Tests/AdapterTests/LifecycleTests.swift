@@ -1,5 +1,4 @@
 #if ServiceLifecycle
-import Dispatch
 import Logging
 import PreciseTimer
 import PreciseTimerLifecycle

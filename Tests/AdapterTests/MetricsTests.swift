@@ -267,6 +267,7 @@ import Testing
         try metrics()
         #expect(services() == ["VirtualAlarm", "VirtualAlarm-2"])
         #expect(["VirtualAlarm-2", ""].map { refusal($0)?.code } == [.invalidOption, .invalidOption])
+        #expect(refusal("")?.attempted.hasSuffix("(it must tell this service from others)") == true)
         #expect(services() == ["VirtualAlarm", "VirtualAlarm-2"])
     }
 

@@ -31,6 +31,33 @@ import Testing
         }
     }
 
+    /// The column p50 is of the same numbers as the verdict. Here a third of timerfd's turns are slow, so its pooled
+    /// median is far from that of its laps.
+    @Test func theShownMiddleIsTheOneOfTheVerdict() throws {
+        let slow = Synthetic.row("timerfd", lateness: 400_000, laps: 13).turns
+        let quick = Synthetic.row("timerfd", lateness: 40_000, laps: 27).turns
+        let rows = [("libevent", 60_000), ("hybrid", 100)].map { Synthetic.row($0.0, lateness: $0.1) }
+        let report = Synthetic.report(of: [Synthetic.row("timerfd", of: quick + slow)] + rows)
+        for row in report.rows.dropFirst() {
+            let (shown, base) = (try #require(row.p50).value, try #require(report.rows[0].p50).value)
+            #expect(abs(shown / base / (try #require(row.p50Ratio).estimate.value) - 1) < 1e-9, "\(row.key)")
+            #expect(abs((row.difference?.value ?? 0) - (shown - base)) < 1e-6, "\(row.key)")
+        }
+    }
+
+    /// In each lap, the other row is twice as late: only the base is not exactly known.
+    @Test func theRangeOfADifferenceKnowsThatOfTheBase() throws {
+        var random = SplitMix64(seed: 4)
+        let times = (0..<40).map { _ in Int64.random(in: 20_000..<60_000, using: &random) }
+        let rows = [("timerfd", times), ("libevent", times.map { 2 * $0 })]
+        let report = Synthetic.report(of: rows.map { Synthetic.steady($0.0, at: $0.1) }).rows
+        let (base, tail) = (try #require(report[0].p50?.interval), try #require(report[0].p99?.interval))
+        let difference = try #require(report[1].difference?.interval)
+        #expect(abs(difference.lowerBound - base.lowerBound) < 1 && abs(difference.upperBound - base.upperBound) < 1)
+        let ofTail = try #require(report[1].tailDifference?.interval)
+        #expect(abs(ofTail.lowerBound - tail.lowerBound) < 1_000 && abs(ofTail.upperBound - tail.upperBound) < 1_000)
+    }
+
     /// The account of the other threads is a difference of readings, each of which the kernel rounds for itself.
     @Test func noShareOfTheProcessorIsNegative() {
         // With -1 ticks, and so with as many wake-ups and switches.

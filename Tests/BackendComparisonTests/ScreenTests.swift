@@ -209,6 +209,9 @@ import Testing
     @Test func eachIsInEveryForm() throws {
         let (csv, wide) = (Self.report.csv.split(separator: "\n"), Self.report.screen(isWide: true))
         let json = try JSONFile.encode(Self.report)
+        let verdicts = try JSONFile.encode(Synthetic.report).matches(of: /"p50":"(\w+)","p99":"(\w+)"/)
+        let words = verdicts.map { "\($0.1) \($0.2)" }
+        #expect(words == ["later unclear", "earlier earlier", "later later", "same unclear"])
         let keys = Self.figures.map(\.key) + ["max_ns"]
         #expect(csv[0] == "row,load,figure,value,low,high" && csv.count == 1 + 3 * keys.count)
         for (row, name) in zip(Self.report.rows, ["timerfd", "\"\"\"b\"\"|c*\"", "\"a,b\""]) {

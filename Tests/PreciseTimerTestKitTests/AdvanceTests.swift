@@ -286,12 +286,12 @@ private actor Tally {
         var waits: [Duration] = []
         for _ in 0..<10 where waits.count < 3 {
             let (virtual, mayEnd, end) = (VirtualTime(), Gate(), Box<ContinuousClock.Instant>())
-            let tallys = [Tally(), Tally()]
-            try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: tallys[0]) { _, _ in
+            let tallies = [Tally(), Tally()]
+            try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: tallies[0]) { _, _ in
                 try? await Task.sleep(for: .milliseconds(120))
                 end.value = .now
             }
-            try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: tallys[1]) { _, _ in
+            try PreciseTimer.schedule(.once(after: .zero), on: virtual.service, target: tallies[1]) { _, _ in
                 if anotherAwaits { await mayEnd.pass() }
             }
             virtual.advanceWithoutSettling(by: .zero)

@@ -53,7 +53,7 @@ struct VirtualTimeTests {
         #expect(log.missed == [0, 0, 0] && virtual.clock.now == virtual.now)
     }
 
-    @Test func whatCannotHappenStopsTheProcess() async {
+    @Test(.waits("a wrong argument ends a process")) func whatCannotHappenStopsTheProcess() async {
         await #expect(processExitsWith: .failure) { VirtualTime().inject(.stepClock(by: .seconds(1))) }
         await #expect(processExitsWith: .failure) { VirtualTime().inject(.stall(.seconds(-1))) }
         await #expect(processExitsWith: .failure) { VirtualTime().inject(.stall(.zero), after: .seconds(-1)) }

@@ -229,6 +229,9 @@ struct CalendarDeadlineTests {
         let sixth = DateComponents(calendar: Calendar(identifier: .chinese), month: 6, day: 1)
         var leap = sixth
         leap.isLeapMonth = true
+        // A year of weeks may begin before the year.
+        var early = Calendar(identifier: .gregorian)
+        (early.firstWeekday, early.minimumDaysInFirstWeek) = (1, 1)
         return [
             // cron-parser PR #115 and ccronexpr #32: dates that few years have are missed, or never found.
             (DateComponents(month: 2, day: 29), "2097-01-01", "2104-02-29"),
@@ -237,6 +240,7 @@ struct CalendarDeadlineTests {
             (DateComponents(year: 2027), "2026-01-05", "2027-01-01 end"),
             (DateComponents(year: 2425), "2026-01-05", "2425-01-01 end"),
             (DateComponents(calendar: hebrew, month: 1), "2026-01-01", "2026-09-12 2027-10-02 2028-09-21"),
+            (DateComponents(calendar: early, yearForWeekOfYear: 2028), "2027-06-01", "2027-12-26 end"),
             (sixth, "2025-01-01", "2025-06-25 2026-07-14"), (leap, "2025-01-01", "2025-07-25 2036-07-23"),
         ]
     }()
@@ -363,6 +367,11 @@ struct CalendarChanceTests {
         scene.virtual.advance(by: .seconds(40 * 86_400))
         #expect(scene.log.ticks.map(\.index) == Array(0..<ticks))
         #expect(timer.state == .ended(.completed) && scene.virtual.pendingCount == 0)
+    }
+
+    @Test func aJitterEndsWithTheSpan() throws {
+        let timer = try scene.timer(.daily(at: Self.half, in: .gmt, jitter: .seconds(3_600), for: .seconds(9_000)))
+        #expect(timer.nextDeadline == scene.virtual.now.advanced(by: .seconds(9_000)))
     }
 
     /// One day passes, and then nine at once.

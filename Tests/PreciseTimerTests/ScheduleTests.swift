@@ -6,7 +6,7 @@ import Testing
 private let second = Duration.seconds(1)
 private let forever = Duration.seconds(Int64.max)
 
-/// The schedules that are refused, and those that are too long to be.
+/// The schedules that are refused, and those so long that they never tick.
 @Suite(.waits("every backend's clock goes on between two schedules")) struct ScheduleTests {
     private let scene = Scene()
 

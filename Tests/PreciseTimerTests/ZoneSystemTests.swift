@@ -120,6 +120,23 @@ struct ZoneSystemTests {
             #expect(hours == Array(0..<50))
         }
     }
+
+    /// New ones, too. To Foundation, the clocks of Tokyo are nine hours ahead.
+    @Test(.enabled(if: geteuid() == 0, "needs root")) func afterAChrootCalendarsKeepTheirZones() async {
+        await #expect(processExitsWith: .success) {
+            let (folder, outside, zone) = (try Folder(), unsafe open("/", O_RDONLY), TimeZone(identifier: "Asia/Tokyo"))
+            try folder.write(ZoneParts(footer: "AAA-6").bytes, to: "Asia/Tokyo")
+            CLibrary.use(nil, folder: folder.path)
+            for isInside in [false, true] {
+                if isInside { try #require(unsafe chroot(folder.path) == 0 && chdir("/") == 0) }
+                let rule = CalendarRule(DateComponents(hour: 2, minute: 30), in: zone)
+                #expect(try rule.next(after: second("2050-07-01T00:00:00Z")) == second("2050-07-01T20:30:00Z"))
+                #expect(try ZoneReader.of(zone).read().description == "Asia/Tokyo (system)")
+            }
+            // The folder is removed from here.
+            withExtendedLifetime(folder) { _ = unsafe fchdir(outside) == 0 && chroot(".") == 0 }
+        }
+    }
 }
 
 /// The zone files of this machine.
