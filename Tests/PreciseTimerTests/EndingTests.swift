@@ -164,12 +164,16 @@ import TimerKernel
                     events.append("\(number) \(reason)")
                     if number == 1 { timers.cancel("2") }
                 },
-                handler: { _, _ in throw CancellationError() }
+                handler: { _, _ in
+                    events.append("\(number) ticks")
+                    throw CancellationError()
+                }
             )
             .store(in: timers, named: "\(number)")
         }
         virtual.advance(by: .seconds(1))
-        #expect(events.all == ["1 failed: CancellationError()", "2 cancelled", "3 failed: CancellationError()"])
+        let failed = "failed: CancellationError()"
+        #expect(events.all == ["1 ticks", "1 \(failed)", "2 cancelled", "3 ticks", "3 \(failed)"])
     }
 
     @Test(arguments: TimerService.Backend.available)
