@@ -190,6 +190,21 @@ struct IdleTimeoutsTests {
         withExtendedLifetime(timeouts) {}
     }
 
+    /// The wait's own tick comes first, then the refresh, and the key's extra tick would come last.
+    @Test func aKeyThatIsRefreshedWhenItsWaitEndsDoesNotPassWithTheLastTicks() async throws {
+        let (timeouts, bag) = (timeouts(keys: ["key"]), TimerBag())
+        timeouts.store(in: bag)
+        virtual.jump(by: .seconds(2))
+        let end = PreciseTimer.Schedule.once(at: virtual.now.advanced(by: .seconds(1)))
+        let timer = try PreciseTimer.schedule(end, on: virtual.service) { timeouts.refresh("key", after: .seconds(60)) }
+        await virtual.advance(by: .seconds(1))
+        #expect(timer.hasEnded && timeouts.contains("key"))
+        async let isOver: Void = bag.finishAll()
+        while virtual.pendingCount > 0 { await virtual.advance(by: .zero) }
+        try await isOver
+        #expect(expired.all == [])
+    }
+
     @Test func aTickThatIsLateOnPurposeIsNoStandstill() {
         let timeouts = timeouts(tolerance: .seconds(1))
         timeouts.refresh("key", after: .seconds(2))
