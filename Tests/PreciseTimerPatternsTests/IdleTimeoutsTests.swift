@@ -227,6 +227,29 @@ struct IdleTimeoutsTests {
 
     // MARK: Threads
 
+    @Test(.works("threads refresh, cancel and wait")) func keysThatThreadsShareLoseNoTimer() async throws {
+        let service = try TimerService(.usual)
+        let (passed, refused) = (Count(), Count())
+        let timeouts = IdleTimeouts<Int>(on: service, target: passed) { passed, _ in passed.add(1) }
+        try await onThreads(4) { thread in
+            var random = SystemRandomNumberGenerator()
+            for _ in 0..<Effort.of(5_000, thorough: 20_000) {
+                let key = Int.random(in: 0..<8, using: &random)
+                let time = Duration.microseconds(Int.random(in: 0..<60, using: &random))
+                if Int.random(in: 0..<8, using: &random) == 0 {
+                    timeouts.cancel(key)
+                } else if !timeouts.refresh(key, after: time) {
+                    refused.add(1)
+                }
+            }
+        }
+        #expect(refused.value == 0)
+        for key in 0..<8 { timeouts.refresh(key, after: .milliseconds(1)) }
+        #expect(await soon { timeouts.count == 0 && service.activeTimers.isEmpty })
+        #expect(passed.value >= 8)
+        service.shutdown()
+    }
+
     /// Its tick may come before the call that set it has returned.
     @Test(.works("ticks race with the calls that set them"), arguments: [0, 5])
     func aTimeoutThatIsDueAtOncePassesOnce(microseconds: Int) async throws {
@@ -251,9 +274,6 @@ struct IdleTimeoutsTests {
             for key in 1...keys {
                 arrived.add(1)
                 while arrived.value < 2 * key {}
-                timeouts.refresh(key, after: .seconds(1))
-                guard key.isMultiple(of: 2) else { continue }
-                timeouts.cancel(key)
                 timeouts.refresh(key, after: .seconds(1))
             }
         }

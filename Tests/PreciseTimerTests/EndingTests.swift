@@ -160,11 +160,12 @@ import TimerKernel
             try PreciseTimer.schedule(
                 .every(.seconds(1)),
                 on: virtual.service,
+                target: events,
                 onEnd: { reason in
                     events.append("\(number) \(reason)")
                     if number == 1 { timers.cancel("2") }
                 },
-                handler: { _, _ in
+                handler: { events, _ in
                     events.append("\(number) ticks")
                     throw CancellationError()
                 }
