@@ -76,7 +76,7 @@ import TimerKernel
         #expect(refusal { try TimerService(.dispatch, thread: options) }?.code == .unavailable)
     }
 
-    /// Of two real-time run loops on one processor, one could spin for ever for Foundation's lock, which the other holds.
+    /// Of two real-time run loops on one processor, one may spin for Foundation's lock for ever: the other holds it.
     private static let policies: [(Backend, Options.Policy)] =
         withOwnThread.map { ($0, .fifo(priority: 7)) }
         + withOwnThread.filter { $0 != .runLoop }.map { ($0, .roundRobin(priority: 3)) }
