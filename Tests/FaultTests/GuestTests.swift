@@ -87,7 +87,7 @@ import CLibevent
         #expect(isRefused || other.hasPrefix("clock"), "\(run)")
     }
 
-    /// A limitation: the remaining threads are the library's, which take no signal but the one that no thread can block.
+    /// A limitation: the remaining threads are the library's, which take only the signal that no thread can block.
     @Test func aProcessWhoseMainThreadHasEndedLivesWithItsServiceAndTakesNoSignalButTheLast() async throws {
         let run = try await Probe.run(.timerFD, ["schedule=1x10000", "ticks=3", "leave-main"])
         #expect(run.outcome.signal == SIGKILL, "\(run)")
