@@ -23,9 +23,10 @@ import Testing
     }()
 
     /// Clocks jump by an hour, by half an hour, and in Havana and Nuuk from midnight or to it. In St John's they went
-    /// back from 00:01 to the day before, and Samoa left out a day.
+    /// back from 00:01 to the day before, and Samoa left out a day. Past years: of others, Foundation may know older
+    /// rules than the system.
     @Test(arguments: [
-        ("Europe/Berlin", 2026), ("Australia/Lord_Howe", 2026), ("America/Havana", 2026), ("America/Nuuk", 2026),
+        ("Europe/Berlin", 2024), ("Australia/Lord_Howe", 2024), ("America/Havana", 2024), ("America/Nuuk", 2024),
         ("America/St_Johns", 2010), ("Pacific/Apia", 2011),
     ])
     func deadlinesAreTheInstantsAtWhichTheClocksShowTheComponents(identifier: String, year: Int) throws {
