@@ -11,13 +11,12 @@ private enum Debugger {
     private static let seize = 0x4206
     private static let interrupt = 0x4207
 
-    /// Stops a thread of another process for a while. Returns 0, or 1 if the system refuses. The caller's end lets the
-    /// thread go on.
-    static func stop(_ thread: Int32, for seconds: UInt32) -> Int32 {
+    /// Stops a thread of another process until there is something to read, for at most half a minute. Returns 0, or 1
+    /// if the system refuses. The caller's end lets the thread go on.
+    static func stop(_ thread: Int32, until end: CInt) -> Int32 {
         let call = function("ptrace", as: (@convention(c) (Int, Int, Int, Int) -> Int).self)
         guard call?(seize, Int(thread), 0, 0) == 0, call?(interrupt, Int(thread), 0, 0) == 0 else { return 1 }
-        usleep(seconds * 1_000_000)
-        return 0
+        return Poll.isReadable(end, within: 30_000) ? 0 : 1
     }
 }
 
@@ -68,19 +67,22 @@ private enum Debugger {
         await #expect(processExitsWith: .success) {
             endIfHung()
             SupervisorClock.hurry()
-            let timer = try TickingTimer(.every(.milliseconds(10)), on: try TimerService(.timerFD))
-            #expect(timer.ticks(5))
+            // Just after a tick the thread sleeps, and holds no lock that this one needs.
+            let timer = try TickingTimer(.every(.milliseconds(500)), on: try TimerService(.timerFD))
+            #expect(timer.ticks(2))
             let thread = try #require(ProcFS.tasks(named: "timer.timerfd").first.flatMap { Int32($0) })
-            var isRight = false
+            var (ends, isRight): ([CInt], Bool) = ([0, 0], false)
+            try #require(unsafe pipe(&ends) == 0)
             let see = {
                 pause(.milliseconds(1_500))
                 let services = [1, 7].compactMap { try? Self.silentService(RefusingAlarm(settings: $0)) }
                 isRight = eventually { services.allSatisfy { $1.all == [.backendFailed(RefusingAlarm.refusal)] } }
                 isRight = isRight && services.count == 2 && ThreadSetup().holdUp() == .debugger
+                isRight = unsafe write(ends[1], "e", 1) == 1 && isRight
             }
-            let code = Fork.outcome(of: { Debugger.stop(thread, for: 10) }, meanwhile: see)
+            let code = Fork.outcome(of: { Debugger.stop(thread, until: ends[0]) }, meanwhile: see)
             #expect(code == 0 && isRight)
-            #expect(timer.ticks(20) && timer.losesNothing && !timer.hasEnded)
+            #expect(timer.ticks(2) && timer.losesNothing && !timer.hasEnded)
         }
     }
 
