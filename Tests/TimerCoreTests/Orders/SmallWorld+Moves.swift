@@ -150,6 +150,8 @@ extension SmallWorld {
         preconditionFailure("the engine has the world's timers only")
     }
 
+    // Inlined, it would crash the optimizer of Swift 6.3.
+    @inline(never)
     private func finish(_ timer: SmallTimer, _ delivery: Delivery, wasDelivered: Bool, by thread: Int) {
         let delivered = wasDelivered ? DeliveredTick(delivery.tick, lateness: 0) : nil
         let (record, instant) = (timer.record, delivery.instant)
