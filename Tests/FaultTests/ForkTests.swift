@@ -143,8 +143,8 @@ private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer, _
             endIfHung()
             let child = Atomic<pid_t>(Fork.none)
             let ends = Atomic(0)
-            // The first end lets the runtime make what an end needs. A child could wait for that without end, because it
-            // has a copy of the runtime's locks.
+            // The first end lets the runtime make what an end needs. A child, which has copies of the runtime's locks,
+            // might wait for that without end.
             for number in 0..<3 {
                 try scheduleFar { _ in
                     ends.add(1, ordering: .relaxed)
