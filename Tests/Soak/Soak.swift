@@ -63,8 +63,6 @@ struct SoakRun {
     private let seconds: Int
     private let seed: UInt64
     private let tally = Tally()
-    /// Those of the process before the services start.
-    private let descriptors: Int
     private let services: Services
     private let stock: Stock
     private let stop = Gate()
@@ -72,14 +70,14 @@ struct SoakRun {
 
     init(timers: Int, seconds: Int, seed: UInt64) throws {
         (self.seconds, self.seed) = (seconds, seed)
-        DispatchDescriptors.open()
-        descriptors = ProcFS.openDescriptors
         services = try Services(tally)
         stock = Stock(count: timers, services, tally)
     }
 
     /// Returns the broken promises.
     func run() async throws -> [String] {
+        // With those of the services: at the end, the libraries below keep some that they opened for a service.
+        let descriptors = ProcFS.openDescriptors
         let running = try startThreads(4)
         let callers = Callers(services: services, tally: tally, stop: stop)
         let tasks = (0..<120).map { number in Task { await callers.run(number, seed: seed) } }
