@@ -303,7 +303,8 @@ struct UnprivilegedTests {
                     isWaiting.pass()
                     usleep(20_000)
                 }
-                return eventually { lock.withLock { $0 } == 1 } ? 0 : 1
+                // A child has no threads for tasks.
+                return eventually(within: .seconds(30)) { lock.withLock { $0 } == 1 } ? 0 : 1
             }
             #expect(code == 0)
             #expect(parents.withLock { $0 } == 1)

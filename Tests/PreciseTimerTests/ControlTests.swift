@@ -10,9 +10,7 @@ import Testing
     @Test(arguments: Ground.all)
     func aPausedTimerIsSilentAndItsGridRunsOn(ground: Ground) throws {
         let site = try ground.site()
-        let (period, start) = (
-            Duration.milliseconds(2), site.service.now.advanced(by: .milliseconds(2))
-        )
+        let (period, start) = (Duration.milliseconds(2), site.service.now.advanced(by: .milliseconds(2)))
         let timer = try PreciseTimer.schedule(.every(period, at: start), on: site.service, target: log) { $0.note($1) }
         #expect(site.until { log.count >= 3 })
         #expect(timer.pause(keeping: .grid))

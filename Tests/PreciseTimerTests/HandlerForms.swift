@@ -197,7 +197,11 @@ struct Life: Sendable {
                     events.append("runs \(Here.name)")
                     if runs.add(1) > 1 { return }
                     if life.moment == .inTheHandler { act() }
-                    if life.moment == .besideTheHandler { try onThreads(1) { _ in act() } }
+                    if life.moment == .besideTheHandler {
+                        try onThreads(1) { _ in act() }
+                        // The thread that made the task may not yet have handed it over to be cancelled.
+                        if form.isInTask { _ = eventually { Task.isCancelled } }
+                    }
                     if form.isInTask, Task.isCancelled { events.append("is stopped") }
                     if let error { throw error }
                 }

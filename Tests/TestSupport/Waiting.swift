@@ -1,26 +1,54 @@
 internal import PreciseTimer
 internal import TimerKernel
 
-/// Waits until a condition holds. Returns false if it does not within a time: half a minute is longer than any stall
-/// of a busy host.
-package func eventually(within time: Duration = .seconds(30), _ condition: () -> Bool) -> Bool {
-    for attempt in 0..<attempts(in: time) {
+/// Waits until a condition holds. Returns false if it does not within a time. The usual half a minute is longer than
+/// any stall of a busy host, and is counted in attempts (``Patience``).
+package func eventually(within time: Duration? = nil, _ condition: () -> Bool) -> Bool {
+    var patience = Patience(time)
+    while let pause = patience.next() {
         if condition() { return true }
-        KernelClock.sleep(for: patience(attempt))
+        KernelClock.sleep(for: pause)
     }
     return condition()
 }
 
 /// Waits until a condition holds, without blocking a thread that tasks need. Returns false if it does not within
-/// half a minute.
-///
-/// Counts attempts instead of time: while other tests block all threads of tasks, no attempt is used up.
+/// half a minute, counted in attempts (``Patience``).
 package nonisolated(nonsending) func soon(_ condition: () -> Bool) async -> Bool {
-    for attempt in 0..<attempts(in: .seconds(30)) {
+    var patience = Patience(nil)
+    while let pause = patience.next() {
         if condition() { return true }
-        try? await Task.sleep(for: patience(attempt))
+        try? await Task.sleep(for: pause)
     }
     return condition()
+}
+
+/// Counts the attempts of a wait. What is waited for may need a thread of the tasks, which other tests may have for a
+/// minute: if no time is given, attempts count only if a task begins each second. No wait is ten times as long.
+private struct Patience {
+    private let (most, isGiven): (Int, Bool)
+    private var (used, all) = (0, 0)
+    /// Opened by a task.
+    private var turn: Gate?
+
+    init(_ time: Duration?) { (most, isGiven) = (40 + Int((time ?? .seconds(30)) / .milliseconds(5)), time != nil) }
+
+    /// The time between two attempts; nil if there were enough. Who has waited for long can wait a little longer, and
+    /// many who wait at the same time would keep a processor busy.
+    mutating func next() -> Duration? {
+        all += 1
+        if turn?.isPassable != false {
+            used += 1
+            turn = nil
+        }
+        guard used <= most, all <= 10 * most else { return nil }
+        if turn == nil, used % 200 == 0, !isGiven {
+            let gate = Gate()
+            turn = gate
+            Task.detached { gate.open() }
+        }
+        return used <= 50 ? .milliseconds(1) : .milliseconds(5)
+    }
 }
 
 /// Whether three of five attempts succeed: for what a machine that stands still for some milliseconds can spoil.
@@ -37,13 +65,6 @@ package nonisolated(nonsending) func mostSucceed(
 package enum Hang {
     package static let seconds: UInt32 = 1_800
 }
-
-/// The number of attempts in a time.
-private func attempts(in time: Duration) -> Int { 40 + Int(time / .milliseconds(5)) }
-
-/// The time between two attempts. Who has waited for long can wait a little longer, and many who wait at the same time
-/// would keep a processor busy.
-private func patience(_ attempt: Int) -> Duration { attempt < 50 ? .milliseconds(1) : .milliseconds(5) }
 
 /// Runs a blocking body on its own thread. There are only as many threads for tasks as processors, and other
 /// tests need them.
