@@ -284,22 +284,31 @@ struct StrayCallTests {
         }
     }
 
-    /// What wakes a thread that sleeps by a time-out is written to.
-    @Test func aFileThatGetsTheNumberOfAnEventDescriptorIsNotWrittenTo() async {
+    /// What wakes a thread that sleeps by a time-out is written to, and the thread reads it.
+    @Test func aFileThatGetsTheNumberOfAnEventDescriptorIsNeitherWrittenToNorRead() async {
         await #expect(processExitsWith: .success) {
             endIfHung()
-            let (alarm, _, number) = try Self.newAlarm(.suspending)
-            let service = try TimerService(alarm: alarm)
-            let far = try TickingTimer(.every(.milliseconds(50)), on: service)
-            var ends: [CInt] = [0, 0]
-            #expect(unsafe pipe(&ends) == 0 && dup2(ends[1], number) == number)
-            // Each of these is earlier than the deadline for which the thread sleeps.
-            let isLost = far.endsOnceByALostDescriptor {
-                _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: far.log) { _, _ in }
+            var lost: [(service: TimerService, number: CInt)] = []
+            for isFull in [false, true] {
+                let (alarm, _, number) = try Self.newAlarm(.suspending)
+                let service = try TimerService(alarm: alarm)
+                lost.append((service, number))
+                let far = try TickingTimer(.every(.milliseconds(50)), on: service)
+                var ends: [CInt] = [0, 0]
+                #expect(unsafe pipe(&ends) == 0)
+                if isFull { #expect(unsafe write(ends[1], [1], 8) == 8) }
+                #expect(dup2(ends[isFull ? 0 : 1], number) == number)
+                let isLost = far.endsOnceByALostDescriptor {
+                    if isFull { return }
+                    // Each of these is earlier than the deadline for which the thread sleeps.
+                    _ = try? PreciseTimer.schedule(.once(after: .zero), on: service, target: far.log) { _, _ in }
+                }
+                #expect(isLost && Poll.isReadable(ends[0], within: 0) == isFull)
             }
-            #expect(isLost && !Poll.isReadable(ends[0], within: 0))
-            service.shutdown()
-            #expect(fcntl(number, F_GETFD) != -1, "it was not closed")
+            for (service, number) in lost {
+                service.shutdown()
+                #expect(fcntl(number, F_GETFD) != -1, "it was not closed")
+            }
         }
     }
 }

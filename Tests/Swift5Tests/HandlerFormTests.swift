@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The Swift 5 language mode forgives what Swift 6 refuses: each form must still run its handler on its actor.
-@Suite(.waits("handlers run on their actors"), .timeLimit(.minutes(5))) struct HandlerFormTests {
+@Suite(.waits("handlers run on their actors"), .timeLimit(.minutes(60))) struct HandlerFormTests {
     @Test(arguments: Form.all) func aHandlerRunsOnItsActor(_ form: Form) async throws {
         let places = Notes<String>()
         let held = try form.start(places)

@@ -23,8 +23,9 @@ package nonisolated(nonsending) func soon(_ condition: () -> Bool) async -> Bool
     return condition()
 }
 
-/// Counts the attempts of a wait. What is waited for may need a thread of the tasks, which other tests may have for a
-/// minute: if no time is given, attempts count only if a task begins each second. No wait is ten times as long.
+/// Counts the attempts of a wait. What is waited for may need a thread of the tasks or the main actor, which other
+/// tests may have for a minute: if no time is given, attempts count only if each second a task has its turn on both. No
+/// wait is ten times as long.
 private struct Patience {
     private let (most, isGiven): (Int, Bool)
     private var (used, all) = (0, 0)
@@ -45,7 +46,7 @@ private struct Patience {
         if turn == nil, used % 200 == 0, !isGiven {
             let gate = Gate()
             turn = gate
-            Task.detached { gate.open() }
+            Task.detached { await MainActor.run { gate.open() } }
         }
         return used <= 50 ? .milliseconds(1) : .milliseconds(5)
     }

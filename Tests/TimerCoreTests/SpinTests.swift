@@ -202,6 +202,42 @@ struct ShortGapsTests {
     }
 }
 
+/// A thread that spins from 900 until 1,000, by the readings of a clock.
+private final class SpinningSteps: SleeperSteps {
+    var readings: [UInt64]
+    var lead: UInt64 { 0 }
+
+    init(_ readings: [UInt64]) { self.readings = readings }
+
+    func readClock() -> UInt64 { readings.removeFirst() }
+    func readDeadline() -> UInt64 { 1_000 }
+    func decideMargin(before _: UInt64) -> UInt64 { 100 }
+    func readLastMargin() -> UInt64 { 100 }
+    func useUp(_: UInt64) -> Bool { true }
+    func readWakesBy() -> UInt64 { 0 }
+    func readIsStopped() -> Bool { false }
+    func store(deadline _: UInt64) {}
+    func store(wakesBy _: UInt64) {}
+    func storeIsStopped() {}
+    func setTimer(_: UInt64) {}
+    func sleepInKernel(until _: UInt64) {}
+    func shortenSleep(to _: UInt64) {}
+    func wake() {}
+    func fires(for _: UInt64, at _: UInt64) {}
+    func learn(from _: SpinPlan.Wait) {}
+}
+
+/// The steps of a spin. (``SleeperTests`` have all orders, and a clock that only goes on.)
+struct SpinStepsTests {
+    /// Otherwise the thread would spin for as long as the clock was set back.
+    @Test func aSpinIsOverIfTheClockIsSetBackToBeforeItsBeginning() {
+        let (steps, fires) = (SpinningSteps([950, 900, 899, 1_000]), Count())
+        var gaps = ShortGaps.none
+        #expect(steps.waitAndFire(&gaps) { fires.add(1) })
+        #expect(steps.readings == [1_000] && fires.value == 1, "only the firing before the spin")
+    }
+}
+
 /// In the end, one decision in two hundred takes longer than the lead.
 struct LeadLengthTests {
     @Test func aSlowDecisionIsFollowedWithinTenTicksAndAStallHardlyMovesIt() {
