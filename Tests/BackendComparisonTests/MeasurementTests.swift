@@ -89,8 +89,8 @@ enum Short {
     {
         var request = MeasurementPlan.Request(rows: rows)
         (request.period, request.deadlines, request.laps) = (.milliseconds(2), 20, 1)
-        // Some rows tick on the threads of the tests themselves, which other tests may keep busy.
-        request.patience = .seconds(120)
+        // Some rows tick on the threads of the tests themselves, which other tests may keep busy for minutes.
+        request.patience = .seconds(1_800)
         change(&request)
         return try MeasurementPlan(request)
     }
