@@ -145,9 +145,9 @@ struct TaskSleepTests {
     /// Each sleep begins when the one before it has ended.
     @Test func aLoopThatSleepsForItsPeriodIsLaterAndLater() throws {
         var latenesses: [Int64] = []
-        // A turn ends with its time, and not with the fiftieth sleep. Searches may have all threads of the tasks, for a
-        // minute and a half.
-        for _ in 1...1_000 where latenesses.isEmpty {
+        // A turn ends with its time, and not with the fiftieth sleep. Other tests may have all threads of the tasks for
+        // minutes.
+        for _ in 1...10_000 where latenesses.isEmpty {
             var measurement = Measurement(try Short.plan([NamedRow(.taskSleep(.forPeriod))]) { $0.deadlines = 50 })
             _ = try measurement.run(
                 goesOn: { _ in true },

@@ -89,6 +89,20 @@ struct ControlTests {
         #expect(scene.ticks == "0@100, 1@200")
     }
 
+    /// Whatever else is wrong with the call. The service has not found the end yet, or only the last tick is to come.
+    @Test(arguments: [false, true]) func aTimerThatIsOverSaysSoToACallThatKeepsThePhase(isFinished: Bool) async throws {
+        var target: Thing? = Thing()
+        let service = scene.virtual.service
+        let timer = try PreciseTimer.schedule(Self.computed, on: service, target: try #require(target)) { _, _ in }
+        let finishing = isFinished ? Task.immediate { try await timer.finish() } : nil
+        if !isFinished { target = nil }
+        #expect(timer.hasEnded != isFinished)
+        #expect(refusal { try timer.reschedule(Self.ten, keeping: .phase) }?.code == .timerEnded)
+        scene.advance(0)
+        _ = try await finishing?.value
+        withExtendedLifetime(target) {}
+    }
+
     /// The late deadlines of the new schedule begin a burst of their own.
     @Test func aTimerRescheduledInABurstCatchesUpAnew() throws {
         let scene = scene

@@ -107,7 +107,8 @@ public final class PreciseTimer: Sendable {
     ///   ended.
     public func reschedule(_ schedule: Schedule, keeping kept: PhaseKeeping) throws(TimerError) {
         let resolved = try schedule.resolved(on: core.clock)
-        if !schedule.isPeriodOnly || core.read(record, { _ in record.timing.isComputed }) == true {
+        let isComputed = core.read(record) { _ in record.takesOrders && record.timing.isComputed } ?? false
+        if !schedule.isPeriodOnly || isComputed {
             let advice = "only `.every(period)` and `.rate(number, per: duration)` have a phase"
             throw .refusedSchedule("\(schedule) in the phase of another schedule (\(advice))")
         }
