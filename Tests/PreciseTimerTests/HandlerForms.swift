@@ -210,6 +210,9 @@ struct Life: Sendable {
                 try withExtendedLifetime(captured) {
                     events.append("told \(error) \(Here.name)")
                     if life.onError == .cancelsAndWaits { #expect(timer.value?.cancelAndWait() == true) }
+                    let isBeside = life.onError == .failsOnMain && !form.isInTask
+                    // The thread that delivers the tick would call `onEnd`, too, until it is done.
+                    if isBeside { _ = eventually { timer.value?.runningSince == nil } }
                     if life.onError == .fails || life.onError == .failsOnMain { throw Worse() }
                 }
             }
