@@ -202,14 +202,14 @@ struct ShortGapsTests {
     }
 }
 
-/// A thread that spins from 900 until 1,000, by the readings of a clock.
+/// A thread that spins from 900 until 1,000, by the readings of a clock, which stops at the last one.
 private final class SpinningSteps: SleeperSteps {
     var readings: [UInt64]
     var lead: UInt64 { 0 }
 
     init(_ readings: [UInt64]) { self.readings = readings }
 
-    func readClock() -> UInt64 { readings.removeFirst() }
+    func readClock() -> UInt64 { readings.count > 1 ? readings.removeFirst() : readings[0] }
     func readDeadline() -> UInt64 { 1_000 }
     func decideMargin(before _: UInt64) -> UInt64 { 100 }
     func readLastMargin() -> UInt64 { 100 }
