@@ -331,7 +331,7 @@ struct LoadTests {
         await #expect(processExitsWith: .signal(SIGKILL)) {
             [list = list as String, whileWorking = whileWorking as Bool] in
             let load = try LoadRun(.busy, for: .seconds(60))
-            if whileWorking { load.begin() }
+            if whileWorking { load.begin() } else { #expect(eventually { Self.areStopped }) }
             let children = Self.busyProcesses.keys.map(String.init).joined(separator: " ")
             try children.write(toFile: list, atomically: true, encoding: .utf8)
             kill(getpid(), SIGKILL)

@@ -57,8 +57,9 @@ package enum Load: Hashable, Sendable {
 ///
 /// They end with this object. If this process is killed, a shell that works notices within a tenth of a second that its
 /// parent is gone, and ends. One that stands still gets SIGHUP, since its process group is then an orphan (setpgid(2)),
-/// unless its new parent, the first process of a container, belongs to the same session. In any case, the kernel ends a
-/// shell that has worked for longer than the load was planned to.
+/// unless its new parent, the first process of a container, belongs to the same session. One that was about to stand
+/// still at that very moment stays, and uses nothing. In any case, the kernel ends a shell that has worked for longer
+/// than the load was planned to.
 final class LoadRun: Sendable {
     private let load: Load
     private let programs: [Program]
