@@ -253,10 +253,13 @@ struct StrayCallTests {
         // Dispatch would open its own event at any moment.
         DispatchDescriptors.open()
         let event = "anon_inode:[eventfd]"
-        let known = ProcFS.descriptors(on: event)
-        let (alarm, timers) = try newTimers { try TimerFDAlarm(clock, sleepsByTimeOut: true) }
-        let events = ProcFS.descriptors(on: event).filter { !known.contains($0) }
-        return (alarm, try #require(timers.first), try #require(events.first))
+        while true {
+            let known = ProcFS.descriptors(on: event)
+            let (alarm, timers) = try newTimers { try TimerFDAlarm(clock, sleepsByTimeOut: true) }
+            let events = ProcFS.descriptors(on: event).filter { !known.contains($0) }
+            // Otherwise somebody else has opened or closed one in between.
+            if timers.count == 1, events.count == 1 { return (alarm, timers[0], events[0]) }
+        }
     }
 
     /// A time-out does not hear that the wall clock is set, or that the machine was suspended. A timer of the kernel
