@@ -298,13 +298,24 @@ struct ZoneReaderTests {
 
     @Test(.works("a thread reads while another writes"), .timeLimit(.minutes(60)))
     func aFileThatIsReplacedWhileItIsReadIsReadAgain() async throws {
-        let (folder, later, rounds) = (folder, later, Effort.of(300, thorough: 5_000))
-        let (reader, stale, isOver) = (ZoneReader(nil, every: .zero) { folder.lookup() }, Count(), Gate())
+        let (folder, later, rounds) = (folder, later, Effort.of(40, thorough: 400))
+        let reader = ZoneReader(nil, every: .zero) { folder.lookup() }
+        let (stale, reads, isOver) = (Count(), Count(), Gate())
+        // It takes a while to read so many.
+        let changes = (0..<1_000).map { ZoneParts.Change(at: $0, kind: 1) }
+        let files = (0..<2).map { ZoneParts(changes: changes, footer: "AAA-\($0)").bytes }
         try await onThreads(2) { thread in
-            while thread == 1, !isOver.isPassable { _ = reader.recent() }
-            for hours in 1...rounds where thread == 0 {
-                try? folder.write(ZoneParts(footer: "AAA-\(hours % 24)").bytes, to: "localtime")
-                if reader.recent()?.offset(at: later) != hours % 24 * 3_600 { stale.add(1) }
+            while thread == 1, !isOver.isPassable {
+                _ = reader.recent()
+                reads.add(1)
+            }
+            for round in 0..<rounds where thread == 0 {
+                try? folder.write(files[0], to: "localtime")
+                // The other thread begins to read it.
+                pause(.microseconds(round * 10))
+                try? folder.write(files[1], to: "localtime")
+                reads.awaitChange()
+                if reader.recent()?.offset(at: later) != 3_600 { stale.add(1) }
             }
             isOver.open()
         }
