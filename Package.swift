@@ -24,7 +24,7 @@ let metrics = product("CoreMetrics", "swift-metrics", if: "Metrics")
 
 /// What the tests of the library use.
 let tested: [Target.Dependency] = [
-    "PreciseTimer", "PreciseTimerFoundation", "PreciseTimerPatterns", "PreciseTimerTestKit", "TimerAlarms",
+    "PreciseTimer", "PreciseTimerExecutor", "PreciseTimerFoundation", "PreciseTimerPatterns", "PreciseTimerTestKit", "TimerAlarms",
     "TimerKernel", "TestSupport",
 ]
 
@@ -40,7 +40,7 @@ let package = Package(
     name: "precise-timer",
     products: [
         library("PreciseTimer"), library("PreciseTimerPatterns"), library("PreciseTimerTestKit"),
-        library("PreciseTimerFoundation"), library("PreciseTimerMetrics"), library("PreciseTimerLogging"),
+        library("PreciseTimerExecutor"), library("PreciseTimerFoundation"), library("PreciseTimerMetrics"), library("PreciseTimerLogging"),
         library("PreciseTimerLifecycle"), library("BackendComparison"), library("CLibevent"),
         .executable(name: "compare-backends", targets: ["compare-backends"]),
     ],
@@ -71,7 +71,11 @@ let package = Package(
         .target(name: "TimerAlarms", dependencies: ["TimerKernel", "CTimerKernel", libevent]),
         .target(name: "PreciseTimer", dependencies: ["TimerKernel", "TimerAlarms"]),
         .target(name: "PreciseTimerPatterns", dependencies: ["PreciseTimer", "TimerKernel"]),
-        .target(name: "PreciseTimerTestKit", dependencies: ["PreciseTimer", "TimerAlarms", "TimerKernel"]),
+        .target(name: "PreciseTimerExecutor", dependencies: ["PreciseTimer", "TimerKernel"]),
+        .target(
+            name: "PreciseTimerTestKit",
+            dependencies: ["PreciseTimer", "PreciseTimerExecutor", "TimerAlarms", "TimerKernel"]
+        ),
         .target(name: "PreciseTimerFoundation", dependencies: ["PreciseTimer", "TimerKernel"]),
         .target(name: "PreciseTimerMetrics", dependencies: ["PreciseTimer", metrics]),
         .target(name: "PreciseTimerLogging", dependencies: ["PreciseTimer", logging]),
@@ -107,6 +111,7 @@ let package = Package(
         ),
         .testTarget(name: "ClockStepTests", dependencies: tested),
         .testTarget(name: "ConcurrencyTests", dependencies: tested),
+        .testTarget(name: "ExecutorTests", dependencies: tested),
         .testTarget(name: "FaultTests", dependencies: tested + ["fault-probe", libevent], exclude: ["refuse.c"]),
         .testTarget(name: "ModelTests", dependencies: tested),
         .testTarget(name: "PreciseTimerTests", dependencies: tested),

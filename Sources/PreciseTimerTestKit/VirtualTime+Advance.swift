@@ -41,7 +41,7 @@ extension VirtualTime {
                 // Asked before, because a tick may have arrived, and its timer ended, before the firing returns.
                 let work = alarm.nextFiring(until: end).map(service.pendingWork) ?? .task
                 guard alarm.step(until: &end) else { break }
-                if work == .none { continue }
+                if work.isEmpty { continue }
                 // The service knows when a handler returns, so few rounds are enough. A handler that awaits a later
                 // deadline gets less time here than on arrival: it may do so at each tick.
                 let (rounds, silence) = (work == .handler ? 4 : 12, Duration.milliseconds(100))

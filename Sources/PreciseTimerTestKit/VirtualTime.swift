@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import PreciseTimer
+internal import PreciseTimerExecutor
 internal import TimerKernel
 
 /// Time that stands still until a test moves it, with a service that runs on it.
@@ -44,6 +45,8 @@ public final class VirtualTime: Sendable {
     let alarm: VirtualAlarm
     /// The time at which it was created.
     let start: TimerInstant
+    /// The executor, once it was asked for.
+    let madeExecutor = Lock<TimerExecutor?>(nil)
 
     /// Creates virtual time that stands at one second after its clock's origin; on the wall clock, at the beginning
     /// of 2026 (UTC).
@@ -83,8 +86,8 @@ public final class VirtualTime: Sendable {
     /// Virtual time as a Swift `Clock`, for code that takes one.
     public var clock: TimerServiceClock { service.clock }
 
-    /// The number of the service's timers that have not ended.
-    public var pendingCount: Int { service.pendingCount }
+    /// The number of the service's timers that have not ended, without the one of ``executor``.
+    public var pendingCount: Int { service.pendingCount - madeExecutor.withLock { $0 == nil ? 0 : 1 } }
 
     /// When the service's next round will begin; nil if no deadline will come.
     public var nextDeadline: TimerInstant? { service.nextWakeTime }

@@ -133,6 +133,7 @@ extension ServiceCore {
         var step = Step.again
         var delivered: DeliveredTick?
         let thread = Runner.thisThread
+        roundThread.enter()
         while true {
             step = decide(inForkedChild: .sleep, onServiceThread: true) {
                 $0.step(epoch, at: woke, after: step, delivered, by: thread)
@@ -152,7 +153,9 @@ extension ServiceCore {
                     record.user.destination.send(Hop(core: self, record: record, woke: woke, alarm: alarm))
                 }
             case .again: break
-            case .sleep: return reportSlowHandlers()
+            case .sleep:
+                roundThread.leave()
+                return reportSlowHandlers()
             }
         }
     }

@@ -75,6 +75,9 @@ public final class TimerService: Sendable, CustomStringConvertible, CustomReflec
     /// How many timers have not ended.
     package var pendingCount: Int { core.pendingCount }
 
+    /// The number of the thread that is in a round, which calls the inline handlers; 0 between rounds.
+    package var roundThread: UInt { core.roundThread.number }
+
     /// What is still going on after the last round.
     package var activity: Activity { core.activity }
 

@@ -111,13 +111,15 @@ package struct Activity: Equatable, Sendable {
 }
 
 /// What a tick may lead to besides an inline handler.
-package enum PendingWork: Sendable {
-    case none
+package struct PendingWork: OptionSet, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
     /// A handler runs elsewhere.
-    case handler
+    package static let handler = Self(rawValue: 1)
     /// A task goes on that the service does not know: after a sleep or, if the timer has no further deadline by itself,
     /// after a time-out.
-    case task
+    package static let task = Self(rawValue: 2)
 }
 
 extension ServiceCore {
@@ -149,12 +151,12 @@ extension ServiceCore {
     /// postponed.
     func pendingWork(by instant: TimerInstant) -> PendingWork {
         locked { state in
-            var work = PendingWork.none
+            var work = PendingWork()
             state.scheduler.eachDue(at: instant.nanoseconds) { timer in
                 switch timer.record.user.destination {
                 case .inline where timer.timing.isRepeating && !timer.timing.isOnDemand: break
-                case .inline, .mailbox: work = .task
-                case .queue, .task: if case .none = work { work = .handler }
+                case .inline, .mailbox: work.insert(.task)
+                case .queue, .task: work.insert(.handler)
                 }
             }
             return work

@@ -15,6 +15,8 @@ final class ServiceCore: @unchecked Sendable {
     @safe @exclusivity(unchecked) private var state: ServiceState
     /// Held by the thread that starts the service. Other threads that need the service wait for it.
     let starting = Lock(false)
+    /// The thread that may be in an inline handler.
+    let roundThread = RoundThread()
     /// The clock of all instants.
     let clock: TimerClock
     /// What was asked for the service's thread, and what came of it.

@@ -248,6 +248,19 @@ struct Runner: Hashable, Sendable {
     var isCaller: Bool { self == .thisThread || TaskDelivery.current.map { self == .task($0) } ?? false }
 }
 
+/// The thread that is in a round of a service, as a number. It may be asked for without the service's lock.
+struct RoundThread: ~Copyable {
+    private let word = Atomic<UInt>(0)
+
+    /// What the handlers of the last round have written is seen by who reads 0.
+    var number: UInt { word.load(ordering: .acquiring) }
+
+    func enter() { word.store(ThreadID.current.number, ordering: .relaxed) }
+
+    /// After a shutdown, another thread may be in a round of the service's next run.
+    func leave() { _ = word.compareExchange(expected: ThreadID.current.number, desired: 0, ordering: .releasing) }
+}
+
 /// The handler call that a task is part of.
 struct TaskDelivery: Hashable, Sendable {
     @TaskLocal static var current: TaskDelivery?

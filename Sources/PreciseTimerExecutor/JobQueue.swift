@@ -1,0 +1,99 @@
+internal import TimerKernel
+
+/// One job of a task, and how it runs.
+struct QueuedJob: Sendable {
+    enum Kind: Sendable {
+        /// The job of a task that prefers the executor.
+        case task
+        /// The job of an actor on the executor.
+        case actor
+        /// The end of a `Task.sleep`, which belongs to no executor.
+        case sleep
+    }
+
+    let job: UnownedJob
+    let kind: Kind
+}
+
+/// The jobs of an executor in the order of their arrival, and whose turn it is to run them. A pure value: it calls and
+/// releases nothing of the user.
+struct JobQueue: Sendable {
+    private enum Turn: Sendable {
+        /// There are no jobs.
+        case none
+        /// A tick was requested, and will run jobs.
+        case requested
+        /// The service has ended, and a block on a Dispatch queue will run jobs.
+        case elsewhere
+        /// This thread runs jobs.
+        case running(ThreadID)
+    }
+
+    private var turn = Turn.none
+    private var arrived: [QueuedJob] = []
+    /// The jobs that arrived before those, from `position` on.
+    private var batch: [QueuedJob] = []
+    private var position = 0
+    /// Whether the service has ended.
+    private(set) var isOver = false
+    /// How many jobs have arrived.
+    private(set) var count = 0
+    /// How many of them came from elsewhere.
+    private(set) var strays = 0
+
+    /// Whether the calling thread keeps all others from running jobs, because it does so itself or is in a round of the
+    /// service.
+    func isHere(isInRound: Bool) -> Bool {
+        if case .running(let thread) = turn, thread == .current { return true }
+        return isInRound && !isOver
+    }
+
+    /// Adds a job. Returns true if the caller must request a turn. Constant time, amortized.
+    mutating func add(_ job: QueuedJob, isInRound: Bool) -> Bool {
+        arrived.append(job)
+        count &+= 1
+        strays &+= isHere(isInRound: isInRound) ? 0 : 1
+        guard case .none = turn else { return false }
+        turn = .requested
+        return true
+    }
+
+    /// Begins a turn on the calling thread. Returns false if no turn was requested there.
+    mutating func begin(elsewhere: Bool = false) -> Bool {
+        switch turn {
+        case .requested where !elsewhere, .elsewhere where elsewhere: turn = .running(.current)
+        default: return false
+        }
+        return true
+    }
+
+    /// The next job of a turn; nil if there is none, which ends the turn.
+    mutating func next() -> QueuedJob? {
+        if position == batch.count {
+            batch.removeAll(keepingCapacity: batch.capacity <= 1_024)
+            (position, batch, arrived) = (0, arrived, batch)
+        }
+        guard position < batch.count else {
+            turn = .none
+            return nil
+        }
+        defer { position += 1 }
+        return batch[position]
+    }
+
+    /// Ends a turn. Returns true if jobs remain, so that the caller must request another turn.
+    mutating func endTurn() -> Bool {
+        let isEmpty = position == batch.count && arrived.isEmpty
+        turn = isEmpty ? .none : .requested
+        return !isEmpty
+    }
+
+    /// Notes that the service has ended. Returns true if the requested tick will not come, so that the caller must run
+    /// the jobs elsewhere.
+    mutating func leaveService() -> Bool {
+        isOver = true
+        guard case .requested = turn else { return false }
+        turn = .elsewhere
+        return true
+    }
+}

@@ -1,0 +1,235 @@
+import Dispatch
+import PreciseTimer
+import PreciseTimerExecutor
+import PreciseTimerTestKit
+import Synchronization
+import Testing
+import TestSupport
+import TimerKernel
+
+/// An actor on an executor.
+private actor Counter {
+    let executor: TimerExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.unownedExecutor }
+    private(set) var count = 0
+    private(set) var threads: Set<ThreadID> = []
+
+    init(on executor: TimerExecutor) { self.executor = executor }
+
+    func add() {
+        count += 1
+        threads.insert(.current)
+    }
+
+    func onSelf(_ body: @Sendable () -> Void) { body() }
+
+    /// Adds by turns with others.
+    func addBySteps(_ number: Int) async {
+        for _ in 0..<number {
+            let before = count
+            count = before + 1
+            await Task.yield()
+        }
+    }
+}
+
+/// Tasks and actors on a service's thread.
+@Suite struct TimerExecutorTests {
+    private let service: TimerService
+    private let executor: TimerExecutor
+
+    init() throws {
+        service = try TimerService(.timerFD)
+        executor = TimerExecutor(on: service)
+    }
+
+    /// The service's thread.
+    private func thread() throws -> ThreadID {
+        let found = Box<ThreadID>()
+        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service) { _, _ in found.value = .current }
+        #expect(eventually { found.value != nil })
+        return withExtendedLifetime(timer) { found.value ?? .current }
+    }
+
+    @Test func tasksAndTheirChildrenRunOnTheServicesThread() async throws {
+        let thread = try thread()
+        #expect(executor.service === service)
+        let isThere = { @Sendable () async -> Bool in ThreadID.current == thread }
+        let found = await Task(executorPreference: executor) {
+            async let child = isThere()
+            let group = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<100 { group.addTask { await isThere() } }
+                return await group.allSatisfy(\.self)
+            }
+            await Task.yield()
+            return await [isThere(), child, group, isThere()]
+        }.value
+        #expect(found == [true, true, true, true])
+        let inside = await withTaskExecutorPreference(executor) { await isThere() }
+        #expect(inside)
+    }
+
+    @Test func anActorRunsOnTheServicesThread() async throws {
+        let (thread, counter) = (try thread(), Counter(on: executor))
+        await withTaskGroup { group in
+            for _ in 0..<10 { group.addTask { for _ in 0..<100 { await counter.add() } } }
+            for _ in 0..<10 {
+                group.addTask(executorPreference: executor) { for _ in 0..<100 { await counter.add() } }
+            }
+        }
+        #expect(await counter.count == 2_000)
+        #expect(await counter.threads == [thread])
+    }
+
+    @Test func jobsRunInTheOrderOfTheirArrivalWhateverTheirPriorities() async throws {
+        let (executor, log) = (executor, Notes<Int>())
+        await Task(executorPreference: executor) {
+            let tasks = (0..<200).map { number in
+                Task(executorPreference: executor, priority: number % 2 == 0 ? .low : .high) { log.append(number) }
+            }
+            for task in tasks { await task.value }
+        }.value
+        #expect(log.all == Array(0..<200))
+    }
+
+    /// A loop of tasks that never waits would otherwise keep all timers from ticking.
+    @Test func timersTickBesideBusyTasks() async throws {
+        let (log, executor) = (Log(), executor)
+        try PreciseTimer.schedule(.every(.milliseconds(1)), on: service, target: log) { $0.note($1) }
+        let tasks = (0..<10)
+            .map { _ in Task(executorPreference: executor) { while !Task.isCancelled { await Task.yield() } } }
+        #expect(await soon { log.count >= 20 })
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    /// The rows of a table: where code runs, and whether an actor of the executor can assume its isolation there.
+    @Test func codeThatRunsOneAtATimeWithTheJobsIsIsolated() async throws {
+        let (service, executor, seen) = (service, executor, Notes<String>())
+        let (counter, other) = (Counter(on: executor), Counter(on: executor))
+        let note = { @Sendable (place: String) in
+            let isIsolated = counter.withSerialExecutor { $0.isIsolatingCurrentContext() } ?? false
+            seen.append("\(place) \(isIsolated)")
+            if isIsolated { counter.assumeIsolated { $0.add() } }
+        }
+        await Task(executorPreference: executor) { note("task") }.value
+        await other.onSelf { note("actor") }
+        let places: KeyValuePairs = ["inline": PreciseTimer.Delivery.inline, "queue": .queue(.global())]
+        for (name, deliver) in places {
+            let before = seen.all.count
+            let timer = try PreciseTimer.schedule(.once(after: .zero), on: service, deliver: deliver) { _, _ in
+                note(name)
+            }
+            #expect(await soon { seen.all.count > before })
+            withExtendedLifetime(timer) {}
+        }
+        note("caller")
+        #expect(seen.all == ["task true", "actor true", "inline true", "queue false", "caller false"])
+        #expect(await counter.count == 3)
+    }
+
+    @Test func strayJobsAreCounted() async throws {
+        let executor = executor
+        #expect(executor.strays == 0)
+        let inner = await Task(executorPreference: executor) {
+            await Task.yield()
+            await Task(executorPreference: executor) {}.value
+            return executor.strays
+        }.value
+        #expect(inner == 1, "the task came from this thread, the rest from the service's")
+        await Task(executorPreference: executor) { await Task.detached {}.value }.value
+        #expect(executor.strays > 2)
+    }
+
+    @Test func theExecutorHoldsItsServiceAndEndsWithItsLastTask() async throws {
+        weak var service: TimerService?
+        weak var executor: TimerExecutor?
+        let gate = Gate()
+        let task = try {
+            let new = TimerExecutor(on: try TimerService(.timerFD))
+            (service, executor) = (new.service, new)
+            return Task(executorPreference: new) { await gate.pass() }
+        }()
+        #expect(service != nil && executor != nil)
+        gate.open()
+        await task.value
+        #expect(await soon { executor == nil && service == nil })
+    }
+
+    @Test func theDescriptionNamesTheService() throws {
+        #expect("\(executor)" == "executor on timerfd service, suspending clock, 1 timer")
+        #expect(service.activeTimers.map(\.label) == ["the jobs of an executor"])
+        #expect(service.activeTimers.map(\.file) == [#fileID])
+        service.shutdown()
+        #expect("\(executor)" == "executor on timerfd service, suspending clock, 0 timers, which has ended")
+        #expect(Mirror(reflecting: executor).children.isEmpty)
+    }
+}
+
+/// No job is lost when the service ends.
+@Suite struct ExecutorShutdownTests {
+    @Test(arguments: [false, true]) func tasksGoOnAfterAShutdown(isInside: Bool) async throws {
+        for _ in 0..<(Effort.isThorough ? 1_000 : 20) {
+            let service = try TimerService(.timerFD)
+            let executor = TimerExecutor(on: service)
+            let counter = Counter(on: executor)
+            let early = Count()
+            await withTaskGroup { group in
+                for number in 0..<50 {
+                    group.addTask(executorPreference: executor) {
+                        await counter.addBySteps(20)
+                        if isInside, number == 25 { service.shutdown() }
+                        let clock = ContinuousClock()
+                        let end = clock.now.advanced(by: .milliseconds(1))
+                        try? await Task.sleep(until: end, clock: clock)
+                        if clock.now < end { early.add(1) }
+                        await counter.addBySteps(20)
+                    }
+                }
+                if !isInside { service.shutdown() }
+            }
+            #expect(early.value == 0)
+            #expect(await counter.count == 50 * 40)
+        }
+    }
+
+    @Test func anExecutorOnAServiceThatHasEndedRunsItsJobs() async throws {
+        let service = try TimerService(.timerFD)
+        service.shutdown()
+        let counter = Counter(on: TimerExecutor(on: service))
+        await counter.add()
+        #expect(await counter.count == 1)
+        let slept = await Task(executorPreference: counter.executor) { (try? await Task.sleep(for: .zero)) != nil }.value
+        #expect(slept)
+    }
+
+    /// A handler that still runs counts as isolated, so no job may run beside it.
+    @Test func jobsWaitForTheLastInlineHandler() async throws {
+        let service = try TimerService(.timerFD)
+        let executor = TimerExecutor(on: service)
+        let (isInside, gate, isOver) = (Gate(), Gate(), Box<Bool>())
+        let timer = try PreciseTimer.schedule(.once(after: .zero), on: service) { _, _ in
+            isInside.open()
+            gate.pass()
+            isOver.value = true
+        }
+        await isInside.pass()
+        let task = Task(executorPreference: executor) { isOver.value }
+        service.shutdown()
+        KernelClock.sleep(for: .milliseconds(20))
+        gate.open()
+        #expect(await task.value == true)
+        withExtendedLifetime(timer) {}
+    }
+
+    @Test func aServiceThatFailsLosesNoJob() async throws {
+        let alarm = RefusingAlarm()
+        let executor = TimerExecutor(on: try TimerService(alarm: alarm))
+        let task = Task(executorPreference: executor) {
+            for _ in 0..<100 { await Task.yield() }
+            return true
+        }
+        alarm.fail()
+        #expect(await task.value)
+    }
+}
