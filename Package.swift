@@ -24,8 +24,8 @@ let metrics = product("CoreMetrics", "swift-metrics", if: "Metrics")
 
 /// What the tests of the library use.
 let tested: [Target.Dependency] = [
-    "PreciseTimer", "PreciseTimerExecutor", "PreciseTimerFoundation", "PreciseTimerPatterns", "PreciseTimerTestKit", "TimerAlarms",
-    "TimerKernel", "TestSupport",
+    "PreciseTimer", "PreciseTimerExecutor", "PreciseTimerFoundation", "PreciseTimerPatterns", "PreciseTimerTestKit",
+    "TimerAlarms", "TimerKernel", "TestSupport",
 ]
 
 /// The language's strictest mode.
@@ -40,7 +40,8 @@ let package = Package(
     name: "precise-timer",
     products: [
         library("PreciseTimer"), library("PreciseTimerPatterns"), library("PreciseTimerTestKit"),
-        library("PreciseTimerExecutor"), library("PreciseTimerFoundation"), library("PreciseTimerMetrics"), library("PreciseTimerLogging"),
+        library("PreciseTimerExecutor"), library("PreciseTimerFoundation"), library("PreciseTimerMetrics"),
+        library("PreciseTimerLogging"),
         library("PreciseTimerLifecycle"), library("BackendComparison"), library("CLibevent"),
         .executable(name: "compare-backends", targets: ["compare-backends"]),
     ],

@@ -58,6 +58,9 @@ struct JobQueue: Sendable {
         return true
     }
 
+    /// Counts jobs that go elsewhere, and whose tasks come back from there.
+    mutating func noteStrays(_ number: Int) { strays &+= number }
+
     /// Begins a turn on the calling thread. Returns false if no turn was requested there.
     mutating func begin(elsewhere: Bool = false) -> Bool {
         switch turn {

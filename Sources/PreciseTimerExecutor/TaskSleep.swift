@@ -9,6 +9,7 @@ internal import TimerKernel
 /// The runtime looks for this conformance by itself. The protocol is an experiment of Swift 6.3 (SE-0505, which was
 /// returned for revision), and so is this file. Without it, `Task.sleep` waits on the default executor.
 @_spi(ExperimentalScheduling) extension TimerExecutor: SchedulingExecutor {
+    /// Adds the end of a sleep of this length.
     @_spi(ExperimentalScheduling)
     public func enqueue<C: Clock>(
         _ job: consuming ExecutorJob,
@@ -19,6 +20,7 @@ internal import TimerKernel
         enqueue(job, at: clock.now.advanced(by: delay), tolerance: tolerance, clock: clock)
     }
 
+    /// Adds the end of a sleep until this instant.
     @_spi(ExperimentalScheduling)
     public func enqueue<C: Clock>(
         _ job: consuming ExecutorJob,
@@ -31,6 +33,7 @@ internal import TimerKernel
         if hasRealTime, service.now.clock != .wall, let deadline = TimerInstant(instant, of: clock) {
             wait(for: sleep, until: deadline, tolerance: tolerance as? Duration ?? .zero)
         } else {
+            if !hasRealTime { queue.withLock(inForkedChild: ()) { $0.noteStrays(1) } }
             sleep.runElsewhere()
         }
     }

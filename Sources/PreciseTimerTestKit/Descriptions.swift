@@ -1,4 +1,5 @@
 internal import PreciseTimer
+internal import PreciseTimerExecutor
 internal import TimerAlarms
 internal import TimerKernel
 
@@ -8,7 +9,8 @@ extension VirtualTime: CustomStringConvertible {
     /// The time since the start, and the timers in the order of their next deadlines, as in
     /// `virtual time 500 ms, 2 timers: "clock" due at 1 s, Tests/PollTests.swift:12 at rest`. Ten timers at most.
     public var description: String {
-        let timers = service.activeTimers.sorted { ($0.due, $0.line) < ($1.due, $1.line) }
+        let timers = service.activeTimers.filter { $0.label != TimerExecutor.label }
+            .sorted { ($0.due, $0.line) < ($1.due, $1.line) }
         let texts = timers.prefix(10)
             .map { timer in
                 let name = timer.label.map { "\"\($0)\"" } ?? "\(timer.file):\(timer.line)"

@@ -212,7 +212,8 @@ package final class VirtualAlarm: SteppingAlarm {
         if !isInside { advance(by: .zero) }
     }
 
-    private var isInsideFiring: Bool {
+    /// Whether the calling thread is in a firing, in which time only passes.
+    package var isInsideFiring: Bool {
         guard let thread = state.withLock({ $0.firing }) else { return false }
         precondition(thread == .current, "virtual time was moved by two threads at once")
         return true

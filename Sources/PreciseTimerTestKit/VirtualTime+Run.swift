@@ -1,11 +1,12 @@
 internal import PreciseTimer
 public import PreciseTimerExecutor
-internal import Synchronization
 internal import TimerKernel
 
 extension VirtualTime {
-    /// Runs tasks and actors on this time: `Task(executorPreference: virtual.executor) { … }`. The same executor each
-    /// time. Its jobs run on the thread that moves time. See ``run(_:)``.
+    /// Runs tasks and actors on virtual time, on the thread that moves it. It is the same executor at each reading.
+    ///
+    /// ``run(_:)`` uses it. Actors can use it, too, and tasks that the body starts without waiting for them:
+    /// `Task(executorPreference: virtual.executor) { … }`.
     public var executor: TimerExecutor {
         let service = service
         return madeExecutor.withLock { executor in
@@ -15,148 +16,120 @@ extension VirtualTime {
         }
     }
 
-    /// Runs asynchronous code on virtual time, and returns what it returns. Time moves to the next deadline whenever all
-    /// tasks wait, so that an hour of sleeps takes no real time.
+    /// Runs asynchronous code on virtual time. Time moves to the next deadline whenever every task waits, so an hour of
+    /// sleeps takes no real time.
     ///
     /// ```swift
     /// let virtual = VirtualTime()
-    /// let attempts = try await virtual.run {
-    ///     let poller = Poller(clock: virtual.clock)
-    ///     return try await poller.pollUntilReady()        // sleeps on the clock that it was given
-    /// }
-    /// #expect(virtual.now == …)
+    /// let poller = Poller(clock: virtual.clock)
+    /// let attempts = try await virtual.run { try await poller.pollUntilReady() }
+    /// #expect(attempts == 3)
     /// ```
     ///
-    /// The body is a task on ``executor``, as are its child tasks, their default actors, and what they await there. The
-    /// order of all steps is then the same in each run, and each sleep on ``clock`` has exactly its length.
+    /// The body runs on ``executor``, and with it its child tasks and the default actors that it calls. Each sleep on
+    /// ``clock`` then has exactly its length, and all steps happen in the same order in each run.
     ///
-    /// The main actor, `Task { }`, `Task.detached`, `Task.sleep`, and other executors are outside of virtual time. Their
-    /// return is counted (``TimerExecutor/strays``), and from then on time moves only after ``settle()``, as in
-    /// `advance(by:)`. Before that, time may move while the body waits for them. A handler of a timer that runs
-    /// elsewhere, such as on an actor, is waited for likewise.
+    /// The main actor, `Task { }`, `Task.detached`, `Task.sleep` and other executors are outside of virtual time. Their
+    /// first return is counted by the executor (`strays`), and from then on time moves only after ``settle()``, as it
+    /// does in `advance(by:)`. Before that, time may move while the body waits for them. Handlers that run elsewhere,
+    /// such as on the main actor, are waited for in the same way.
     ///
-    /// If the calling task is cancelled, the body's task is cancelled, too. Inside another `run`, the body is just
-    /// called. Inline handlers are called in the caller's isolation.
+    /// If the calling task is cancelled, so is the body. Inside the body of another `run`, this only calls its body.
+    /// Inline handlers of timers are called in the caller's isolation.
     ///
-    /// - Parameter body: the code. Timers that it leaves stay, and so do tasks that it does not await.
-    /// - Returns: the result of the body.
-    /// - Throws: the error of the body; ``Stuck`` if no deadline remains, and for ten real seconds the body does not
-    ///   go on, or if it does not go on while a million rounds of repeating timers pass; `TimerError` if the service was
-    ///   shut down.
+    /// - Parameter body: the code. Its timers, and the tasks for which it does not wait, stay when it returns.
+    /// - Returns: the body's result.
+    /// - Throws: the body's error. ``Stuck`` if the body waits and no deadline remains, after ten real seconds in which
+    ///   nothing happens, or if only repeating timers remain, after a million rounds in which no task goes on.
     public nonisolated(nonsending) func run<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try await run(patience: 10_000, rounds: 1_000_000, body)
     }
 
-    /// The same with other limits: real milliseconds, and rounds.
+    /// The same with other limits: a number of real milliseconds, and of rounds.
     package nonisolated(nonsending) func run<Value: Sendable>(
         patience: Int,
         rounds: Int,
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
-        guard var end = alarm.begin(.seconds(Int64.max)) else { return try await body() }
-        let run = try Run(body, on: self)
-        let task = run.task
+        if alarm.isInsideFiring { return try await body() }
+        let (executor, isOver) = (executor, Lock(false))
+        executor.expectStray()
+        let task = Task(executorPreference: executor) {
+            defer { isOver.withLock { $0 = true } }
+            return try await body()
+        }
         return try await withTaskCancellationHandler {
-            if try await !move(until: { run.isOver }, before: &end, patience: patience, rounds: rounds) {
-                let stuck = Stuck(self)
-                task.cancel()
-                alarm.advance(by: .zero)
-                throw stuck
-            }
-            return try await task.value
+            if await move(until: { isOver.withLock { $0 } }, patience, rounds) { return try await task.value }
+            let stuck = Stuck(self)
+            // The body's tasks end now if they heed it.
+            task.cancel()
+            alarm.advance(by: .zero)
+            throw stuck
         } onCancel: {
             task.cancel()
         }
     }
 
-    /// Moves time from deadline to deadline until a condition holds. Returns false if that cannot be expected any more.
+    /// Moves time from deadline to deadline until a condition holds. Returns false if nothing can make it hold.
     private nonisolated(nonsending) func move(
         until isOver: @Sendable () -> Bool,
-        before end: inout UInt64,
-        patience: Int,
-        rounds: Int
-    ) async throws -> Bool {
-        var stuck = Activity()
+        _ patience: Int,
+        _ rounds: Int
+    ) async -> Bool {
         let followers = Follower.all
-        var (isSettled, mustSettle) = (false, false)
-        var (jobs, lastProgress, round) = (0, 0, 0)
+        var (end, stuck) = (UInt64.max, Activity())
+        // Whether everything has arrived that is due at this instant, and whether something is on its way elsewhere.
+        var (isSettled, isElsewhere) = (false, false)
+        var (jobs, roundsWithoutJobs) = (0, 0)
         while !isOver() {
             let firing = alarm.nextFiring(until: end)
-            if firing.map({ $0 > now }) ?? true {
-                if !isSettled, mustSettle || executor.strays > 0 {
-                    _ = await settle(
-                        atMost: .seconds(10),
-                        silence: .milliseconds(100),
-                        beside: &stuck,
-                        behind: followers
-                    )
-                    (isSettled, mustSettle) = (true, false)
-                    continue
-                }
+            let timeWillMove = firing.map { $0 > now } ?? true
+            if timeWillMove, !isSettled, isElsewhere || executor.strays > 0 {
+                _ = await settle(atMost: .seconds(10), silence: .milliseconds(100), beside: &stuck, behind: followers)
+                (isSettled, isElsewhere) = (true, false)
+                continue
             }
             let work = firing.map(service.pendingWork) ?? []
             guard alarm.step(until: &end) else {
-                if await comesBack(isOver, within: patience) { continue }
+                if await somethingHappens(until: isOver, patience) { continue }
                 return false
             }
             endTimersOfDeadTargets()
-            (isSettled, mustSettle, round) = (false, mustSettle || work.contains(.handler), round + 1)
-            if executor.jobs != jobs { (jobs, lastProgress) = (executor.jobs, round) }
-            if round - lastProgress >= rounds {
-                if service.pendingWork(by: .never(on: now.clock).advanced(by: .nanoseconds(-1))).isEmpty { return false }
-                lastProgress = round
+            (isSettled, isElsewhere) = (false, isElsewhere || work.contains(.handler))
+            roundsWithoutJobs = executor.jobs == jobs ? roundsWithoutJobs + 1 : 0
+            jobs = executor.jobs
+            if roundsWithoutJobs > rounds {
+                let lastInstant = TimerInstant.never(on: now.clock).advanced(by: .nanoseconds(-1))
+                if !service.pendingWork(by: lastInstant).contains(.task) { return false }
+                roundsWithoutJobs = 0
             }
         }
         return true
     }
 
-    /// Waits in real time until a deadline has come, or the condition holds. Nothing remains to be done on virtual time.
-    private func comesBack(_ isOver: @Sendable () -> Bool, within patience: Int) async -> Bool {
+    /// Waits in real time, while virtual time has nothing to do, until a deadline comes or the condition holds.
+    private func somethingHappens(until isOver: @Sendable () -> Bool, _ patience: Int) async -> Bool {
         for _ in 0..<patience {
             if isOver() || nextDeadline != nil { return true }
-            // Detached: the caller may be cancelled.
+            // In another task, because this one may be cancelled.
             await Task.detached { try? await Task.sleep(for: .milliseconds(1)) }.value
         }
         return false
     }
 
-    /// What `run` throws if its body waits for something that does not come.
+    /// The error of a ``VirtualTime/run(_:)`` whose body waits for something that does not come.
     public struct Stuck: Error, CustomStringConvertible {
-        /// When, and what remains, as in `the body of run(_:) waits for something that no timer brings; virtual time
-        /// 5 s, 1 timer: "poll" at rest; 2 jobs came from outside of virtual time`.
+        /// The time, the timers that remain, and how much came from outside, as in `the body waits for something that
+        /// no timer brings; virtual time 5 s, 1 timer: "news" at rest; 2 jobs came from outside of virtual time`.
         public let description: String
 
         fileprivate init(_ virtual: VirtualTime) {
             let strays = virtual.executor.strays
-            let outside = strays == 0 ? "no job came" : strays == 1 ? "1 job came" : "\(strays) jobs came"
-            description =
-                "the body of run(_:) waits for something that no timer brings; \(virtual); "
-                + "\(outside) from outside of virtual time"
+            let jobs = strays == 0 ? "no job" : strays == 1 ? "1 job" : "\(strays) jobs"
+            let outside = "\(jobs) came from outside of virtual time"
+            description = "the body waits for something that no timer brings; \(virtual); \(outside)"
         }
     }
-}
-
-/// The body of a `run`, as a task.
-private final class Run<Value: Sendable>: Sendable {
-    private let made = Lock<Task<Value, any Error>?>(nil)
-    private let end = Atomic(false)
-
-    init(_ body: @escaping @Sendable () async throws -> Value, on virtual: VirtualTime) throws {
-        // A task that is made in a round is no stray.
-        let executor = virtual.executor
-        let starter = try PreciseTimer.schedule(.once(after: .zero), on: virtual.service) { [self] _, _ in
-            let task = Task(executorPreference: executor) {
-                defer { self.end.store(true, ordering: .releasing) }
-                return try await body()
-            }
-            made.withLock { $0 = task }
-        }
-        virtual.alarm.advance(by: .zero)
-        withExtendedLifetime(starter) {}
-    }
-
-    var task: Task<Value, any Error> { made.withLock { $0 }! }
-    var isOver: Bool { end.load(ordering: .acquiring) }
 }

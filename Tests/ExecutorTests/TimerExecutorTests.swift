@@ -3,8 +3,8 @@ import PreciseTimer
 import PreciseTimerExecutor
 import PreciseTimerTestKit
 import Synchronization
-import Testing
 import TestSupport
+import Testing
 import TimerKernel
 
 /// An actor on an executor.
@@ -63,7 +63,8 @@ private actor Counter {
             }
             await Task.yield()
             return await [isThere(), child, group, isThere()]
-        }.value
+        }
+        .value
         #expect(found == [true, true, true, true])
         let inside = await withTaskExecutorPreference(executor) { await isThere() }
         #expect(inside)
@@ -84,11 +85,13 @@ private actor Counter {
     @Test func jobsRunInTheOrderOfTheirArrivalWhateverTheirPriorities() async throws {
         let (executor, log) = (executor, Notes<Int>())
         await Task(executorPreference: executor) {
-            let tasks = (0..<200).map { number in
-                Task(executorPreference: executor, priority: number % 2 == 0 ? .low : .high) { log.append(number) }
-            }
+            let tasks = (0..<200)
+                .map { number in
+                    Task(executorPreference: executor, priority: number % 2 == 0 ? .low : .high) { log.append(number) }
+                }
             for task in tasks { await task.value }
-        }.value
+        }
+        .value
         #expect(log.all == Array(0..<200))
     }
 
@@ -135,7 +138,8 @@ private actor Counter {
             await Task.yield()
             await Task(executorPreference: executor) {}.value
             return executor.strays
-        }.value
+        }
+        .value
         #expect(inner == 1, "the task came from this thread, the rest from the service's")
         await Task(executorPreference: executor) { await Task.detached {}.value }.value
         #expect(executor.strays > 2)
@@ -199,7 +203,8 @@ private actor Counter {
         let counter = Counter(on: TimerExecutor(on: service))
         await counter.add()
         #expect(await counter.count == 1)
-        let slept = await Task(executorPreference: counter.executor) { (try? await Task.sleep(for: .zero)) != nil }.value
+        let slept = await Task(executorPreference: counter.executor) { (try? await Task.sleep(for: .zero)) != nil }
+            .value
         #expect(slept)
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import PreciseTimer
+import PreciseTimerExecutor
 import Synchronization
 import TestSupport
 import Testing
@@ -112,6 +113,9 @@ private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer, _
     return handle == nil ? 0 : 8
 }
 
+/// The child of a job that forks.
+private let jobsChild = Atomic<pid_t>(Fork.none)
+
 /// Handlers that fork. The child is a copy of the delivering thread alone, with the parent's descriptors.
 @Suite(.waits("a fork copies one thread and all descriptors"), .timeLimit(.minutes(60))) struct HandlerForkTests {
     // Swift Testing hands values to an exit test since Swift 6.3.
@@ -136,6 +140,34 @@ private func deviationInAChild(_ service: TimerService, _ timer: PreciseTimer, _
         }
     }
     #endif
+
+    /// The child leaves the executor's loop, and then the service's.
+    @Test func aJobThatForksRunsNoJobInTheChild() async {
+        await #expect(processExitsWith: .success) {
+            endIfHung()
+            let executor = TimerExecutor(on: try TimerService(.timerFD))
+            let parent = getpid()
+            let jobs = (0..<100)
+                .map { number in
+                    Task(executorPreference: executor) {
+                        for round in 0..<10 {
+                            if getpid() != parent { _exit(1) }
+                            if number == 50, round == 5 { jobsChild.store(Fork.fork(), ordering: .relaxed) }
+                            await Task.yield()
+                        }
+                    }
+                }
+            for job in jobs { await job.value }
+            let code = Fork.exitCode(of: jobsChild.load(ordering: .relaxed))
+            #expect(code == 0, "\(code)")
+            let other = Fork.outcome {
+                _ = Task(executorPreference: executor) { _exit(1) }
+                return executor.strays == 0 && "\(executor)".contains("executor on") ? 0 : 2
+            }
+            #expect(other == 0, "\(other)")
+            #expect(await Task(executorPreference: executor) { true }.value)
+        }
+    }
 
     /// `onEnd` is called on the reaper if the target was released.
     @Test func aChildThatReturnsFromOnEndLeavesTheParentAlone() async {

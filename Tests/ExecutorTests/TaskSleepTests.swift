@@ -1,0 +1,75 @@
+import PreciseTimer
+import PreciseTimerExecutor
+import PreciseTimerTestKit
+import TestSupport
+import Testing
+import TimerKernel
+
+/// `Task.sleep` of the executor's tasks. With another Swift it is the default executor's, which keeps the same promises.
+@Suite struct TaskSleepTests {
+    @Test(arguments: [TimerClock.suspending, .continuous, .wall])
+    func noSleepIsEarlyOnAnyClock(clock: TimerClock) async throws {
+        let executor = TimerExecutor(on: try TimerService(.timerFD, clock: clock))
+        let (early, rounds) = (Count(), Effort.of(20, thorough: 500))
+        await withTaskGroup { group in
+            for number in 0..<30 {
+                group.addTask(executorPreference: executor) {
+                    for round in 0..<rounds {
+                        let length = Duration.microseconds((number * 37 + round * 101) % 1_000)
+                        if number % 2 == 0 {
+                            await sleep(ContinuousClock(), length, early)
+                        } else {
+                            await sleep(SuspendingClock(), length, early)
+                        }
+                    }
+                }
+            }
+        }
+        #expect(early.value == 0)
+    }
+
+    #if compiler(>=6.3) && compiler(<6.4)
+    @Test func aSleepIsATimerOfTheService() async throws {
+        let service = try TimerService(.timerFD)
+        let executor = TimerExecutor(on: service)
+        let task = Task(executorPreference: executor) { try? await Task.sleep(for: .seconds(3_600)) }
+        #expect(await soon { service.activeTimers.contains { $0.label == "a sleep of a task" } })
+        #expect(service.activeTimers.allSatisfy { $0.file == #fileID })
+        task.cancel()
+        await task.value
+    }
+
+    /// The sleeping task's own preference keeps its executor; the cancelled sleep keeps neither.
+    @Test func aCancelledSleepKeepsNoExecutor() async throws {
+        weak var executor: TimerExecutor?
+        let task = try {
+            let new = TimerExecutor(on: try TimerService(.timerFD))
+            executor = new
+            return Task(executorPreference: new) { try? await Task.sleep(for: .seconds(3_600)) }
+        }()
+        task.cancel()
+        await task.value
+        #expect(await soon { executor == nil })
+    }
+
+    /// A clock that the runtime does not know arrives only if it asks for it by itself.
+    @Test func anUnknownClockSleepsByItsOwnMeans() async throws {
+        let executor = TimerExecutor(on: try TimerService(.timerFD))
+        let virtual = VirtualTime()
+        let isOver = Box<Bool>()
+        let task = Task(executorPreference: executor) {
+            try? await Task.sleep(for: .seconds(60), clock: virtual.clock)
+            isOver.value = true
+        }
+        while isOver.value == nil { await virtual.advance(by: .seconds(30)) }
+        await task.value
+    }
+    #endif
+}
+
+/// Sleeps, and counts if the clock did not get that far.
+private func sleep<C: Clock>(_ clock: C, _ length: Duration, _ early: Count) async where C.Duration == Duration {
+    let end = clock.now.advanced(by: length)
+    try? await Task.sleep(until: end, tolerance: .zero, clock: clock)
+    if clock.now < end { early.add(1) }
+}
