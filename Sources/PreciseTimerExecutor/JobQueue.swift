@@ -7,12 +7,14 @@ struct QueuedJob: Sendable {
         case task
         /// The job of an actor on the executor.
         case actor
+        /// The same, if its task prefers the executor, too.
+        case actorInTask
         /// The end of a `Task.sleep`, which belongs to no executor.
         case sleep
     }
 
     let job: UnownedJob
-    let kind: Kind
+    var kind: Kind
 }
 
 /// The jobs of an executor in the order of their arrival, and whose turn it is to run them. A pure value: it calls and
@@ -25,8 +27,8 @@ struct JobQueue: Sendable {
         case requested
         /// The service has ended, and a block on a Dispatch queue will run jobs.
         case elsewhere
-        /// This thread runs jobs.
-        case running(ThreadID)
+        /// This thread runs jobs, of which the present one has this kind.
+        case running(ThreadID, QueuedJob.Kind?)
     }
 
     private var turn = Turn.none
@@ -44,12 +46,23 @@ struct JobQueue: Sendable {
     /// Whether the calling thread keeps all others from running jobs, because it does so itself or is in a round of the
     /// service.
     func isHere(isInRound: Bool) -> Bool {
-        if case .running(let thread) = turn, thread == .current { return true }
+        if case .running(.current, _) = turn { return true }
         return isInRound && !isOver
+    }
+
+    /// Whether the present job calls, whose task prefers the executor.
+    private var isInTask: Bool {
+        if case .running(.current, .task) = turn { return true }
+        if case .running(.current, .actorInTask) = turn { return true }
+        return false
     }
 
     /// Adds a job. Returns true if the caller must request a turn. Constant time, amortized.
     mutating func add(_ job: QueuedJob, isInRound: Bool) -> Bool {
+        var job = job
+        // Nobody can ask a job for its task. A task that moves to an actor enqueues its job by itself. If this guess is
+        // wrong, the task's next step outside of the actor takes a job more.
+        if case .actor = job.kind, isInTask { job.kind = .actorInTask }
         arrived.append(job)
         count &+= 1
         strays &+= isHere(isInRound: isInRound) ? 0 : 1
@@ -64,7 +77,7 @@ struct JobQueue: Sendable {
     /// Begins a turn on the calling thread. Returns false if no turn was requested there.
     mutating func begin(elsewhere: Bool = false) -> Bool {
         switch turn {
-        case .requested where !elsewhere, .elsewhere where elsewhere: turn = .running(.current)
+        case .requested where !elsewhere, .elsewhere where elsewhere: turn = .running(.current, nil)
         default: return false
         }
         return true
@@ -81,6 +94,7 @@ struct JobQueue: Sendable {
             return nil
         }
         defer { position += 1 }
+        turn = .running(.current, batch[position].kind)
         return batch[position]
     }
 

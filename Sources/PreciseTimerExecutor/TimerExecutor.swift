@@ -165,7 +165,8 @@ extension TimerExecutor {
             guard let job = queue.withLock(inForkedChild: nil, { $0.next() }) else { return }
             switch job.kind {
             case .task: unsafe job.job.runSynchronously(on: asUnownedTaskExecutor())
-            case .actor:
+            case .actor: unsafe job.job.runSynchronously(on: unownedExecutor)
+            case .actorInTask:
                 unsafe job.job.runSynchronously(isolatedTo: unownedExecutor, taskExecutor: asUnownedTaskExecutor())
             case .sleep: unsafe job.job.runSynchronously(on: .generic)
             }

@@ -21,6 +21,10 @@ private actor Counter {
         threads.insert(.current)
     }
 
+    func call(_ other: Counter, times: Int) async {
+        for _ in 0..<times { await other.add() }
+    }
+
     func onSelf(_ body: @Sendable () -> Void) { body() }
 
     /// Adds by turns with others.
@@ -80,6 +84,18 @@ private actor Counter {
         }
         #expect(await counter.count == 2_000)
         #expect(await counter.threads == [thread])
+    }
+
+    /// With and without a task that prefers the executor: one job at the first call, and one for the way back.
+    @Test func actorsOfOneExecutorCallEachOtherWithoutJobs() async throws {
+        let (executor, counter, other) = (executor, Counter(on: executor), Counter(on: executor))
+        let count = { @Sendable () async -> Int in
+            let before = executor.jobs
+            await counter.call(other, times: 10)
+            return executor.jobs - before
+        }
+        #expect(await count() <= 2)
+        #expect(await Task(executorPreference: executor) { await count() }.value <= 2)
     }
 
     @Test func jobsRunInTheOrderOfTheirArrivalWhateverTheirPriorities() async throws {
