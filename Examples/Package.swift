@@ -71,7 +71,11 @@ let package = Package(
     ],
     targets: [
         .target(name: "ExampleSupport", dependencies: [ours("PreciseTimer")], swiftSettings: settings),
-        .target(name: "Ticks", dependencies: [ours("PreciseTimer")], swiftSettings: settings),
+        .target(
+            name: "Ticks",
+            dependencies: [ours("PreciseTimer"), ours("PreciseTimerExecutor")],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "RecipeTests",
             dependencies: [

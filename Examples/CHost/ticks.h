@@ -41,6 +41,18 @@ int ticks_start(ticks_service *service, uint64_t period, ticks_callback *callbac
 /* Ends a timer and frees it, in its own callback too. No call of its callback begins afterwards. */
 void ticks_stop(ticks_timer *timer);
 
+/* Swift's async code on the loop: a task, and an actor that calls back every `period` nanoseconds, with 0, 1, 2, …. A
+ * period must be longer than a call takes. After ticks_cancel, the task ends as soon as the loop runs it, and calls
+ * `on_end`. Until then `context` and the service must live. */
+typedef struct ticks_polling ticks_polling;
+typedef void ticks_result(void *context, uint64_t number);
+typedef void ticks_end(void *context);
+ticks_polling *ticks_poll(ticks_service *service, uint64_t period, ticks_result *on_result, ticks_end *on_end,
+                          void *context);
+
+/* Cancels the task, in a callback too, and frees the handle. */
+void ticks_cancel(ticks_polling *polling);
+
 /* Ends the service and frees it; stop its timers first. In a callback too, except below ticks_process. */
 void ticks_close(ticks_service *service);
 

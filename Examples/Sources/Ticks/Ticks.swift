@@ -5,7 +5,7 @@ internal import PreciseTimer
 // retained object. Only such pointers, numbers and messages cross the border.
 
 /// The timers of one loop, as a C program holds them.
-private final class Ticks {
+final class Ticks {
     let service: TimerService
     /// For a loop that waits for a descriptor.
     let pollable: PollableTimers?
@@ -110,10 +110,10 @@ private func make<Object: AnyObject>(
     }
 }
 
-private func object<Object: AnyObject>(_ handle: OpaquePointer, as type: Object.Type) -> Object {
+func object<Object: AnyObject>(_ handle: OpaquePointer, as type: Object.Type) -> Object {
     unsafe Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).takeUnretainedValue()
 }
 
-private func release<Object: AnyObject>(_ handle: OpaquePointer, as type: Object.Type) -> Object {
+func release<Object: AnyObject>(_ handle: OpaquePointer, as type: Object.Type) -> Object {
     unsafe Unmanaged<Object>.fromOpaque(UnsafeRawPointer(handle)).takeRetainedValue()
 }
