@@ -20,6 +20,7 @@ let programs: KeyValuePairs<String, [Target.Dependency]> = [
     "AsyncLoop": [ours("PreciseTimerPatterns")],
     "AsyncSequences": [.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")],
     "Comparing": [ours("BackendComparison")],
+    "ControlActor": [ours("PreciseTimerExecutor")],
     "ControlLoop": [],
     "GameLoop": [],
     "GracefulShutdown": [
