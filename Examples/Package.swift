@@ -44,7 +44,7 @@ let programs: KeyValuePairs<String, [Target.Dependency]> = [
         .product(name: "MetricsTestKit", package: "swift-metrics"),
     ],
     "NightlyJob": [ours("PreciseTimerFoundation"), ours("PreciseTimerTestKit")],
-    "PollLoop": [],
+    "PollLoop": [ours("PreciseTimerExecutor")],
     "Poller": [],
     "Retry": [ours("PreciseTimerPatterns")],
     "Server": [ours("PreciseTimerPatterns")],
@@ -80,8 +80,8 @@ let package = Package(
         .testTarget(
             name: "RecipeTests",
             dependencies: [
-                ours("PreciseTimer"), ours("PreciseTimerFoundation"), ours("PreciseTimerPatterns"),
-                ours("PreciseTimerTestKit"),
+                ours("PreciseTimer"), ours("PreciseTimerExecutor"), ours("PreciseTimerFoundation"),
+                ours("PreciseTimerPatterns"), ours("PreciseTimerTestKit"),
             ],
             swiftSettings: settings
         ),

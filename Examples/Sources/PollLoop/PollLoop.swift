@@ -1,8 +1,9 @@
 import ExampleSupport
 import Glibc
 import PreciseTimer
+import PreciseTimerExecutor
 
-/// A program with a loop over poll(2): it reads a pipe, and its timers tick in the same loop.
+/// A program with a loop over poll(2): it reads a pipe, and its timers and a task run in the same loop.
 @main
 enum PollLoop {
     static func main() throws {
@@ -18,8 +19,17 @@ enum PollLoop {
             unsafe write(writer, &byte, 1)
         }
 
+        // A task on the loop's thread.
+        let (executor, steps, thread) = (TimerExecutor(on: timers.service), Ledger(), pthread_self())
+        Task(executorPreference: executor) {
+            for try await tick in PreciseTimer.ticks(.every(.milliseconds(15), count: 10), on: timers.service) {
+                steps.note(tick)
+                check(pthread_self() == thread, "the task ran on another thread")
+            }
+        }
+
         var received = 0
-        while ledger.deadlines < 10 || received < ledger.ticks {
+        while ledger.deadlines < 10 || steps.deadlines < 10 || received < ledger.ticks {
             var requests = [
                 pollfd(fd: reader, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: timers.descriptor, events: Int16(POLLIN), revents: 0),
@@ -33,6 +43,7 @@ enum PollLoop {
         }
         timers.service.shutdown()
         print("poll: \(ledger.ticks) ticks for \(ledger.deadlines) deadlines, \(received) bytes")
+        print("a task on the same thread: \(steps.ticks) steps")
         check(received == ledger.ticks, "a tick left no byte")
     }
 }
