@@ -29,21 +29,20 @@ struct VirtualTimeTests {
     }
 
     @Test func aDiaryNotesEachHourOfADay() async throws {
-        let diary = Diary()
-        let keeping = Task { [service = virtual.service] in try await diary.keep(on: service) }
-        while virtual.pendingCount == 0 { await virtual.settle() }
-        await virtual.advance(by: .seconds(24 * 3_600))
-        try await keeping.value
+        let (diary, start, service) = (Diary(), virtual.now, virtual.service)
+        try await virtual.run { try await diary.keep(on: service) }
         #expect(await diary.hours == Array(1...24))
+        #expect(virtual.now == start.advanced(by: .seconds(24 * 3_600)))
     }
 
     @Test func anOperationWithoutAnAnswerTimesOut() async {
-        let asking = Task { [service = virtual.service] in
-            try await withTimeout(.seconds(30), on: service) { try await Task.sleep(for: .seconds(3_600)) }
+        let (start, service) = (virtual.now, virtual.service)
+        await #expect(throws: TimeoutError.self) {
+            try await virtual.run {
+                try await withTimeout(.seconds(30), on: service) { try await service.clock.sleep(for: .seconds(3_600)) }
+            }
         }
-        while virtual.pendingCount == 0 { await virtual.settle() }
-        await virtual.advance(by: .seconds(30))
-        await #expect(throws: TimeoutError.self) { try await asking.value }
+        #expect(virtual.now == start.advanced(by: .seconds(30)))
     }
 }
 
