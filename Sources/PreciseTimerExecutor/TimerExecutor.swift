@@ -12,7 +12,7 @@ internal import TimerKernel
 ///     while !Task.isCancelled {
 ///         next = next.advanced(by: .milliseconds(1))
 ///         try await service.clock.sleep(until: next)      // comes back on the service's thread
-///         step()
+///         await step(missed: 0)
 ///     }
 /// }
 /// ```
@@ -23,6 +23,8 @@ internal import TimerKernel
 /// actor Controller {
 ///     let executor: TimerExecutor                         // keep it: the next line does not
 ///     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.unownedExecutor }
+///
+///     init(on executor: TimerExecutor) { self.executor = executor }
 /// }
 /// ```
 ///
@@ -54,8 +56,8 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
     ///
     /// - Parameters:
     ///   - service: the service. Its thread runs the jobs; if it is attached to a host's loop or queue, the host does.
-    ///   - file: the file that ``PreciseTimer/TimerService/activeTimers`` names.
-    ///   - line: the line that ``PreciseTimer/TimerService/activeTimers`` names.
+    ///   - file: the file that `TimerService.activeTimers` names.
+    ///   - line: the line that `TimerService.activeTimers` names.
     public convenience init(on service: TimerService, file: StaticString = #fileID, line: UInt = #line) {
         self.init(on: service, hasRealTime: true, file, line)
     }

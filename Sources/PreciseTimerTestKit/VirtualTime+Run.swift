@@ -21,9 +21,10 @@ extension VirtualTime {
     ///
     /// ```swift
     /// let virtual = VirtualTime()
-    /// let poller = Poller(clock: virtual.clock)
-    /// let attempts = try await virtual.run { try await poller.pollUntilReady() }
-    /// #expect(attempts == 3)
+    /// let reply = try await virtual.run {
+    ///     try await virtual.clock.sleep(for: .seconds(3_600))
+    ///     return try await connection.ask()
+    /// }
     /// ```
     ///
     /// The body runs on ``executor``, and with it its child tasks and the default actors that it calls. Each sleep on
