@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import TimerKernel
 
-/// `Task.sleep` of the executor's tasks. With another Swift it is the default executor's, which keeps the same promises.
+/// `Task.sleep` of the executor's tasks. With another Swift it is the default executor's, with the same promises.
 @Suite struct TaskSleepTests {
     @Test(arguments: [TimerClock.suspending, .continuous, .wall])
     func noSleepIsEarlyOnAnyClock(clock: TimerClock) async throws {
