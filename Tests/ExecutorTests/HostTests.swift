@@ -12,7 +12,7 @@ import CLibevent
 #endif
 
 /// Tasks and actors on the loop of a host, and on a real-time thread.
-@Suite struct HostTests {
+@Suite(.waits("hosts run their loops"), .timeLimit(.minutes(20))) struct HostTests {
     private enum Host: CaseIterable {
         case queue, runLoop, poll
         #if Libevent

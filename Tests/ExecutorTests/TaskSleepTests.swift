@@ -6,7 +6,7 @@ import Testing
 import TimerKernel
 
 /// `Task.sleep` of the executor's tasks. With another Swift it is the default executor's, with the same promises.
-@Suite struct TaskSleepTests {
+@Suite(.waits("the clocks of Swift are real"), .timeLimit(.minutes(20))) struct TaskSleepTests {
     @Test(arguments: [TimerClock.suspending, .continuous, .wall])
     func noSleepIsEarlyOnAnyClock(clock: TimerClock) async throws {
         let executor = TimerExecutor(on: try TimerService(.timerFD, clock: clock))
@@ -35,6 +35,22 @@ import TimerKernel
         let task = Task(executorPreference: executor) { try? await Task.sleep(for: .seconds(3_600)) }
         #expect(await soon { service.activeTimers.contains { $0.label == "a sleep of a task" } })
         #expect(service.activeTimers.allSatisfy { $0.file == #fileID })
+        task.cancel()
+        await task.value
+    }
+
+    /// Its steps would move the end of a sleep.
+    @Test func noSleepIsATimerOfTheWallClock() async throws {
+        let service = try TimerService(.timerFD, clock: .wall)
+        let isOver = Box<Bool>()
+        let task = Task(executorPreference: TimerExecutor(on: service)) {
+            async let nap: Void? = try? await Task.sleep(for: .seconds(3_600))
+            await Task.yield()
+            isOver.value = true
+            _ = await nap
+        }
+        #expect(await soon { isOver.value == true })
+        #expect(service.activeTimers.count == 1)
         task.cancel()
         await task.value
     }

@@ -38,7 +38,7 @@ private actor Counter {
 }
 
 /// Tasks and actors on a service's thread.
-@Suite struct TimerExecutorTests {
+@Suite(.waits("tasks run on a service's thread"), .timeLimit(.minutes(20))) struct TimerExecutorTests {
     private let service: TimerService
     private let executor: TimerExecutor
 
@@ -143,7 +143,14 @@ private actor Counter {
             withExtendedLifetime(timer) {}
         }
         note("caller")
-        #expect(seen.all == ["task true", "actor true", "inline true", "queue false", "caller false"])
+        let last = try PreciseTimer.schedule(.once(after: .zero), on: service) { _, _ in
+            service.shutdown()
+            note("inline after the end")
+        }
+        #expect(await soon { seen.all.count > 5 })
+        withExtendedLifetime(last) {}
+        let expected = ["task true", "actor true", "inline true", "queue false", "caller false"]
+        #expect(seen.all == expected + ["inline after the end false"], "at the end, another thread may run jobs")
         #expect(await counter.count == 3)
     }
 
@@ -187,7 +194,7 @@ private actor Counter {
 }
 
 /// No job is lost when the service ends.
-@Suite struct ExecutorShutdownTests {
+@Suite(.waits("a service ends under its tasks"), .timeLimit(.minutes(20))) struct ExecutorShutdownTests {
     @Test(arguments: [false, true]) func tasksGoOnAfterAShutdown(isInside: Bool) async throws {
         for _ in 0..<(Effort.isThorough ? 1_000 : 20) {
             let service = try TimerService(.timerFD)

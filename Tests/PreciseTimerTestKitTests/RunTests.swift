@@ -8,7 +8,7 @@ import Testing
 import TimerKernel
 
 /// `run` moves virtual time whenever everything is quiet.
-@Suite struct RunTests {
+@Suite(.timeLimit(.minutes(20))) struct RunTests {
     private let virtual = VirtualTime()
 
     @Test func anHourOfSleepsTakesNoTimeAndExactlyAnHour() async throws {
@@ -23,6 +23,23 @@ import TimerKernel
         #expect(start.duration(to: virtual.now) == .seconds(3_600))
         #expect(virtual.executor.strays == 0)
         #expect(virtual.pendingCount == 1, "the executor's own timer is not counted")
+    }
+
+    @Test func timersOfReleasedTargetsEndOnTheWay() async throws {
+        let virtual = virtual
+        try PreciseTimer.schedule(.once(after: .seconds(3_600)), on: virtual.service, target: Thing()) { _, _ in }
+        try await virtual.run { try await virtual.clock.sleep(for: .seconds(2)) }
+        #expect(virtual.pendingCount == 0)
+    }
+
+    @Test func theServiceEndsWithItsVirtualTime() async throws {
+        weak var service: TimerService?
+        try await {
+            let virtual = VirtualTime()
+            service = virtual.service
+            try await virtual.run { try await virtual.clock.sleep(for: .seconds(1)) }
+        }()
+        #expect(await soon { service == nil })
     }
 
     @Test func theBodysErrorIsThrown() async {

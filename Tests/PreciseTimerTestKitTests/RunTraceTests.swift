@@ -122,7 +122,7 @@ private enum Scene: CaseIterable {
     }
 }
 
-@Suite struct RunTraceTests {
+@Suite(.timeLimit(.minutes(20))) struct RunTraceTests {
     @Test(arguments: Scene.allCases)
     fileprivate func eachRunTakesTheSameStepsInTheSameOrder(scene: Scene) async throws {
         var traces: Set<[String]> = []
