@@ -30,31 +30,37 @@ internal import TimerKernel
     ) {
         let sleep = Sleep(UnownedJob(job)) { try await clock.sleep(until: instant, tolerance: tolerance) }
         // A step of the wall clock would move the end of a sleep.
-        if hasRealTime, service.now.clock != .wall, let deadline = TimerInstant(instant, of: clock) {
-            wait(for: sleep, until: deadline, tolerance: tolerance as? Duration ?? .zero)
+        if let realClock, realClock != .wall, let deadline = TimerInstant(instant, of: clock) {
+            let schedule = realClock == deadline.clock ? PreciseTimer.Schedule.once(at: deadline) : nil
+            wait(for: sleep, until: deadline, schedule, tolerance: max(.zero, tolerance as? Duration ?? .zero))
         } else {
-            if !hasRealTime { queue.withLock(inForkedChild: ()) { $0.noteStrays(1) } }
+            if realClock == nil { queue.withLock(inForkedChild: ()) { $0.noteStrays(1) } }
             sleep.runElsewhere()
         }
     }
 
-    private func wait(for sleep: Sleep, until deadline: TimerInstant, tolerance: Duration) {
-        let now = deadline.clock.now
-        let isExact = service.now.clock == deadline.clock && now < deadline
+    /// Without a schedule, waits for the time that remains.
+    private func wait(
+        for sleep: Sleep,
+        until deadline: TimerInstant,
+        _ schedule: PreciseTimer.Schedule? = nil,
+        tolerance: Duration = .zero
+    ) {
+        let rest = max(.zero, deadline.clock.now.duration(to: deadline))
         do throws(TimerError) {
             try PreciseTimer.schedule(
-                isExact ? .once(at: deadline) : .once(after: max(.zero, now.duration(to: deadline))),
+                schedule ?? .once(after: rest),
                 on: service,
-                tolerance: max(.zero, tolerance),
+                tolerance: tolerance,
                 label: "a sleep of a task",
                 file: site.file,
                 line: site.line,
                 target: self,
                 onEnd: { if $0 != .completed { sleep.runElsewhere() } },
                 handler: { executor, _ in
-                    // The service's clock is another one: the system may have been suspended.
+                    // The service may have another clock than the sleep, and the system may have been suspended.
                     if deadline.clock.now < deadline {
-                        executor.wait(for: sleep, until: deadline, tolerance: .zero)
+                        executor.wait(for: sleep, until: deadline)
                     } else if let job = sleep.take() {
                         executor.run(QueuedJob(job: job, kind: .sleep))
                     }

@@ -45,8 +45,8 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
 
     /// The service on whose thread the jobs run.
     public let service: TimerService
-    /// Whether `Task.sleep` may use the service: not on virtual time.
-    let hasRealTime: Bool
+    /// The clock of the service, if it is a real one: of virtual time there is none.
+    let realClock: TimerClock?
     let site: (file: StaticString, line: UInt)
     let queue = Lock(JobQueue())
     private let timer = Lock<PreciseTimer?>(nil)
@@ -64,7 +64,8 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
 
     /// The same on any time.
     package init(on service: TimerService, hasRealTime: Bool, _ file: StaticString = #fileID, _ line: UInt = #line) {
-        (self.service, self.hasRealTime, site) = (service, hasRealTime, (file, line))
+        (self.service, site) = (service, (file, line))
+        realClock = hasRealTime ? service.now.clock : nil
         unsafe face.executor = self
         let timer = try? PreciseTimer.schedule(
             .onDemand,

@@ -10,16 +10,16 @@ import TimerKernel
     @Test(arguments: [TimerClock.suspending, .continuous, .wall])
     func noSleepIsEarlyOnAnyClock(clock: TimerClock) async throws {
         let executor = TimerExecutor(on: try TimerService(.timerFD, clock: clock))
-        let (early, rounds) = (Count(), Effort.of(20, thorough: 500))
+        let (early, rounds) = (Count(), Effort.of(20, thorough: 600))
         await withTaskGroup { group in
             for number in 0..<30 {
                 group.addTask(executorPreference: executor) {
                     for round in 0..<rounds {
                         let length = Duration.microseconds((number * 37 + round * 101) % 1_000)
-                        if number % 2 == 0 {
-                            await sleep(ContinuousClock(), length, early)
-                        } else {
-                            await sleep(SuspendingClock(), length, early)
+                        switch number % 3 {
+                        case 0: await sleep(ContinuousClock(), length, early)
+                        case 1: await sleep(SuspendingClock(), length, early)
+                        default: await sleep(executor.service.clock, length, early)
                         }
                     }
                 }
