@@ -43,29 +43,21 @@ struct JobQueue: Sendable {
     /// How many of them came from elsewhere.
     private(set) var strays = 0
 
-    /// Whether the calling thread keeps all others from running jobs, because it does so itself or is in a round of the
-    /// service.
-    func isHere(isInRound: Bool) -> Bool {
-        if case .running(.current, _) = turn { return true }
-        return isInRound && !isOver
+    /// Whether a thread keeps all others from running jobs, because it does so itself or is in a round of the service.
+    func isHere(_ thread: ThreadID, isInRound: @autoclosure () -> Bool) -> Bool {
+        if case .running(thread, _) = turn { return true }
+        return !isOver && isInRound()
     }
 
-    /// Whether the present job calls, whose task prefers the executor.
-    private var isInTask: Bool {
-        if case .running(.current, .task) = turn { return true }
-        if case .running(.current, .actorInTask) = turn { return true }
-        return false
-    }
-
-    /// Adds a job. Returns true if the caller must request a turn. Constant time, amortized.
-    mutating func add(_ job: QueuedJob, isInRound: Bool) -> Bool {
+    /// Adds a job, from a thread. Returns true if that must request a turn. Constant time, amortized.
+    mutating func add(_ job: QueuedJob, from thread: ThreadID, isInRound: @autoclosure () -> Bool) -> Bool {
         var job = job
         // Nobody can ask a job for its task. A task that moves to an actor enqueues its job by itself. If this guess is
         // wrong, the task's next step outside of the actor takes a job more.
-        if case .actor = job.kind, isInTask { job.kind = .actorInTask }
+        if job.kind == .actor, case .running(thread, let kind?) = turn, kind != .actor { job.kind = .actorInTask }
         arrived.append(job)
         count &+= 1
-        strays &+= isHere(isInRound: isInRound) ? 0 : 1
+        strays &+= isHere(thread, isInRound: isInRound()) ? 0 : 1
         guard case .none = turn else { return false }
         turn = .requested
         return true
@@ -94,8 +86,9 @@ struct JobQueue: Sendable {
             return nil
         }
         defer { position += 1 }
-        turn = .running(.current, batch[position].kind)
-        return batch[position]
+        let job = batch[position]
+        if case .running(let thread, _) = turn { turn = .running(thread, job.kind) }
+        return job
     }
 
     /// Ends a turn. Returns true if jobs remain, so that the caller must request another turn.
@@ -112,5 +105,26 @@ struct JobQueue: Sendable {
         guard case .requested = turn else { return false }
         turn = .elsewhere
         return true
+    }
+}
+
+/// The queue of an executor, behind a lock.
+///
+/// It is `@unchecked Sendable` because only `locked` touches `queue`, while it holds the mutex, and only `Sendable`
+/// values enter or leave. It is a ``Lock`` without that one's price: each job would pay for generic calls, and for
+/// checks of exclusivity that the mutex makes needless, with a tenth of a task switch.
+final class SharedJobQueue: @unchecked Sendable {
+    private let mutex = Mutex()
+    @safe @exclusivity(unchecked) private var queue = JobQueue()
+
+    /// Runs `body` on the queue. In a forked child, where the mutex may be held for ever, returns `answer` instead.
+    @inline(__always) func locked<Result: Sendable>(
+        inForkedChild answer: @autoclosure () -> Result,
+        _ body: (inout JobQueue) -> Result
+    ) -> Result {
+        if mutex.isOfAnotherProcess { return answer() }
+        mutex.acquire()
+        defer { mutex.release() }
+        return body(&queue)
     }
 }

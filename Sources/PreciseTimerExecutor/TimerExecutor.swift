@@ -48,7 +48,7 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
     /// The clock of the service, if it is a real one: of virtual time there is none.
     let realClock: TimerClock?
     let site: (file: StaticString, line: UInt)
-    let queue = Lock(JobQueue())
+    let queue = SharedJobQueue()
     private let timer = Lock<PreciseTimer?>(nil)
     private let face = ActorFace()
 
@@ -92,7 +92,7 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
     /// How many jobs were sent by other threads than the one that runs the jobs and the service's inline handlers.
     ///
     /// On virtual time, 0 says that nothing was awaited outside of it, so that the run is exact and repeatable.
-    public var strays: Int { queue.withLock(inForkedChild: 0) { $0.strays } }
+    public var strays: Int { queue.locked(inForkedChild: 0) { $0.strays } }
 
     /// Adds a job. Called by the Swift runtime.
     public func enqueue(_ job: consuming ExecutorJob) { add(QueuedJob(job: UnownedJob(job), kind: .task)) }
@@ -100,7 +100,7 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
     /// The service, as in `executor on timerfd service, suspending clock, 3 timers`.
     public var description: String {
         let title = service.description.prefix { $0 != "\n" }
-        return "executor on \(title)\(queue.withLock(inForkedChild: false) { $0.isOver } ? ", which has ended" : "")"
+        return "executor on \(title)\(queue.locked(inForkedChild: false) { $0.isOver } ? ", which has ended" : "")"
     }
 
     /// Shows the description alone.
@@ -110,29 +110,30 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
 /// The way of a job.
 extension TimerExecutor {
     /// Does not count the next job that comes from elsewhere.
-    package func expectStray() { queue.withLock(inForkedChild: ()) { $0.noteStrays(-1) } }
+    package func expectStray() { queue.locked(inForkedChild: ()) { $0.noteStrays(-1) } }
 
     /// How many jobs have arrived.
-    package var jobs: Int { queue.withLock(inForkedChild: 0) { $0.count } }
+    package var jobs: Int { queue.locked(inForkedChild: 0) { $0.count } }
 
     /// Whether the calling thread runs jobs, or an inline handler of the service, so that no job runs meanwhile.
     var isHere: Bool {
-        let isInRound = isInRound
-        return queue.withLock(inForkedChild: false) { $0.isHere(isInRound: isInRound) }
+        let thread = ThreadID.current
+        return queue.locked(inForkedChild: false) {
+            $0.isHere(thread, isInRound: service.roundThread == thread.number)
+        }
     }
 
-    /// Whether the calling thread is in a round of the service.
-    private var isInRound: Bool { service.roundThread == ThreadID.current.number }
-
     func add(_ job: QueuedJob) {
-        let isInRound = isInRound
-        let mustRequest = queue.withLock(inForkedChild: false) { $0.add(job, isInRound: isInRound) }
+        let thread = ThreadID.current
+        let mustRequest = queue.locked(inForkedChild: false) {
+            $0.add(job, from: thread, isInRound: service.roundThread == thread.number)
+        }
         if mustRequest { requestTurn() }
     }
 
     /// Adds a job inside a round of the service, and runs it there unless other jobs wait.
     func run(_ job: QueuedJob) {
-        let isNext = queue.withLock(inForkedChild: false) { $0.add(job, isInRound: true) && $0.begin() }
+        let isNext = queue.locked(inForkedChild: false) { $0.add(job, from: .current, isInRound: true) && $0.begin() }
         if isNext { runJobs() }
     }
 
@@ -142,12 +143,12 @@ extension TimerExecutor {
     }
 
     private func takeTurn() {
-        if queue.withLock(inForkedChild: false, { $0.begin() }) { runJobs() }
+        if queue.locked(inForkedChild: false, { $0.begin() }) { runJobs() }
     }
 
     /// The service has ended.
     private func leaveService() {
-        if queue.withLock(inForkedChild: false, { $0.leaveService() }) { takeTurnElsewhere() }
+        if queue.locked(inForkedChild: false, { $0.leaveService() }) { takeTurnElsewhere() }
     }
 
     /// Runs jobs in a thread of Dispatch, as soon as no inline handler of the service runs.
@@ -156,7 +157,7 @@ extension TimerExecutor {
         queue.async { [self] in
             if service.roundThread != 0 {
                 queue.asyncAfter(deadline: .now() + .milliseconds(1)) { self.takeTurnElsewhere() }
-            } else if self.queue.withLock({ $0.begin(elsewhere: true) }) {
+            } else if self.queue.locked(inForkedChild: false, { $0.begin(elsewhere: true) }) {
                 runJobs()
             }
         }
@@ -165,7 +166,7 @@ extension TimerExecutor {
     private func runJobs() {
         for _ in 0..<Self.jobsInATurn {
             // In a child that was forked in a job, there is none.
-            guard let job = queue.withLock(inForkedChild: nil, { $0.next() }) else { return }
+            guard let job = queue.locked(inForkedChild: nil, { $0.next() }) else { return }
             switch job.kind {
             case .task: unsafe job.job.runSynchronously(on: asUnownedTaskExecutor())
             case .actor: unsafe job.job.runSynchronously(on: unownedExecutor)
@@ -174,7 +175,7 @@ extension TimerExecutor {
             case .sleep: unsafe job.job.runSynchronously(on: .generic)
             }
         }
-        if queue.withLock(inForkedChild: false, { $0.endTurn() }) { requestTurn() }
+        if queue.locked(inForkedChild: false, { $0.endTurn() }) { requestTurn() }
     }
 }
 
