@@ -12,6 +12,7 @@ let package = Package(
             name: "consumer",
             dependencies: [
                 .product(name: "PreciseTimer", package: "precise-timer", condition: .when(platforms: [.linux])),
+                .product(name: "PreciseTimerExecutor", package: "precise-timer"),
                 .product(name: "PreciseTimerPatterns", package: "precise-timer"),
                 .product(name: "PreciseTimerTestKit", package: "precise-timer"),
             ],
