@@ -78,7 +78,6 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
             handler: { executor, _ in executor.takeTurn() }
         )
         self.timer.withLock { $0 = timer }
-        if timer == nil { leaveService() }
     }
 
     deinit { timer.withLock(inForkedChild: nil) { $0.take() }?.cancel() }

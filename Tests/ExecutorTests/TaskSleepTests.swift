@@ -39,6 +39,34 @@ import TimerKernel
         await task.value
     }
 
+    /// It would come back from the pool.
+    @Test func aSleepEndsOnTheServicesThread() async throws {
+        let executor = TimerExecutor(on: try TimerService(.timerFD))
+        let strays = try await Task(executorPreference: executor) {
+            let before = executor.strays
+            for _ in 0..<10 { try await Task.sleep(for: .milliseconds(1)) }
+            return executor.strays - before
+        }
+        .value
+        #expect(strays == 0)
+    }
+
+    /// The service's time is ahead of Swift's clock, as the continuous clock is after a suspension.
+    @Test func aSleepWaitsForItsOwnClockAndKeepsItsTolerance() async throws {
+        let virtual = VirtualTime()
+        let executor = TimerExecutor(on: virtual.service)
+        let end = SuspendingClock.now.advanced(by: .milliseconds(50))
+        let task = Task(executorPreference: executor) {
+            try? await Task.sleep(until: end, tolerance: .seconds(5), clock: .suspending)
+            return SuspendingClock.now >= end
+        }
+        while virtual.pendingCount < 2 { await virtual.advance(by: .zero) }
+        #expect(virtual.nextDeadline.map { $0 > virtual.now.advanced(by: .seconds(4)) } == true)
+        while SuspendingClock.now < end { await virtual.advance(by: .seconds(60)) }
+        await virtual.advance(by: .seconds(60))
+        #expect(await task.value)
+    }
+
     /// Its steps would move the end of a sleep.
     @Test func noSleepIsATimerOfTheWallClock() async throws {
         let service = try TimerService(.timerFD, clock: .wall)

@@ -48,7 +48,8 @@ import TimerKernel
     }
 
     @Test func aRunInsideARunJustCallsItsBody() async throws {
-        let virtual = virtual
+        let (virtual, log) = (virtual, Log())
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: log) { $0.note($1) }
         let passed = try await virtual.run {
             let start = virtual.now
             try await virtual.run { try await virtual.clock.sleep(until: start.advanced(by: .seconds(5))) }
