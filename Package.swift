@@ -88,7 +88,7 @@ let package = Package(
         ),
         .target(
             name: "BackendComparison",
-            dependencies: ["PreciseTimer", "TimerKernel", "CTimerKernel"],
+            dependencies: ["PreciseTimer", "PreciseTimerExecutor", "TimerKernel", "CTimerKernel"],
             resources: [.embedInCode("Report/Resources/page.css")]
         ),
         .executableTarget(

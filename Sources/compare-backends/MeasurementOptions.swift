@@ -13,8 +13,8 @@ struct MeasurementOptions: ParsableArguments {
         help: .value(
             "names",
             "Rows, as in timerfd,task-sleep,bare; a row named twice is compared with itself. Backends: "
-                + "\(NamedRow.backends). Without the library: \(NamedRow.peers). Bare system calls: "
-                + "\(NamedRow.bareLoops). "
+                + "\(NamedRow.backends). Without the library: \(NamedRow.peers). The same on its executor: "
+                + "\(NamedRow.tasks). Bare system calls: \(NamedRow.bareLoops). "
                 + "(default: all backends, task-sleep, sleep-for, bare)"
         ),
         transform: { try NamedRow.parse($0) }

@@ -220,7 +220,7 @@ func plan(_ change: (inout MeasurementPlan.Request) -> Void = { _ in }) throws -
     }
 
     private func ask(_ text: String) throws -> [String] {
-        let rows = try NamedRow.parse("timerfd,dispatch,hybrid,task-sleep,bare")
+        let rows = try NamedRow.parse("timerfd,dispatch,hybrid,task-sleep,task-sleep-hybrid,bare")
         return try ThreadWishes.parse(text).ask(for: rows, clock: .suspending)
     }
 

@@ -125,6 +125,21 @@ enum Short {
         #expect(!NamedRow.usual(on: .wall).map(\.name).contains("runloop"))
         #expect(NamedRow(.backend(.runLoop)).obstacle(on: .wall)?.contains("wall clock") == true)
     }
+
+    /// It is neither a backend that a need may choose nor what people use today.
+    @Test func aTaskOnTheExecutorIsARowThatOnlyItsNameAsksFor() throws {
+        let row = try NamedRow.parse("task-sleep-hybrid")[0]
+        #expect(row.kind == .executor && NamedRow.tasks == row.name && !NamedRow.peers.contains(row.name))
+        #expect(!NamedRow.usual(on: .suspending).contains(row))
+        #expect(row.clock(asked: .wall) == .suspending && HandlerPlace.allCases.filter(row.runs) == [.inline])
+        let wishes = try ThreadWishes.parse("spin:50us")
+        #expect(throws: Never.self) { try plan { ($0.rows, $0.wishes) = ([row], wishes) } }
+        #if compiler(>=6.3) && compiler(<6.4)
+        #expect(row.obstacle(on: .wall) == nil)
+        #else
+        #expect(row.obstacle(on: .wall)?.contains("Swift 6.3") == true)
+        #endif
+    }
 }
 
 /// Real turns of timers without the library.
@@ -140,6 +155,36 @@ struct TaskSleepTests {
         let row = rows[0]
         #expect(row.key == RowKey("task-sleep", .peer) && row.failure == nil)
         #expect(row.lateness.count >= 20 * UInt64(timers))
+    }
+
+    /// The default executor's threads have another policy.
+    @Test(
+        .enabled(if: TaskSleep.obstacleOnService == nil, "needs Swift 6.3"),
+        .enabled(if: ProcFS.maySchedule, "needs CAP_SYS_NICE")
+    )
+    func aTaskOnTheExecutorTicksOnTheThreadOfItsService() throws {
+        let wishes = try ThreadWishes.parse("fifo:1")
+        let plan = try Short.plan(try NamedRow.parse("task-sleep-hybrid,task-sleep")) { request in
+            (request.timers, request.clock, request.wishes) = (3, .wall, wishes)
+        }
+        var measurement = Measurement(plan)
+        #expect(try measurement.run(goesOn: { _ in true }))
+        let row = measurement.rows[0]
+        #expect(row.key == RowKey("task-sleep-hybrid", .executor) && row.failure == nil && row.spin != nil)
+        #expect(row.lateness.count >= 60 && row.early == 0)
+        #expect(measurement.policies == ["task-sleep-hybrid": "fifo:1", "task-sleep": "ordinary"])
+    }
+
+    /// Its tasks go on, in other threads.
+    @Test func aFailureOfTheServiceIsOneOfTheTasksOnIt() throws {
+        let alarm = RefusingAlarm()
+        let service = try TimerService(alarm: alarm)
+        let probe = Probe(Deadlines(start: TimerClock.suspending.now, period: 1_000_000), goal: 1)
+        let tasks = try TaskSleep([probe], .untilOnHybrid, on: service)
+        #expect(tasks.failure == nil)
+        alarm.fail()
+        #expect(eventually { "\(tasks.failure, default: "none")".contains("no luck") })
+        #expect(throws: TimerError.self) { try TaskSleep([probe], .untilOnHybrid, on: service) }
     }
 
     /// Each sleep begins when the one before it has ended.

@@ -28,6 +28,7 @@ import Testing
             ("without a grid", Synthetic.report(of: Synthetic.pair() + [Synthetic.runaway()])),
             ("one row", Synthetic.report(of: [Synthetic.rows[0]])),
             ("one lap", Synthetic.report(of: Synthetic.pair(laps: 1))), ("stretches", stretches),
+            ("a task", Synthetic.report(of: Synthetic.rows + [Synthetic.row("on-executor", .executor, lateness: 900)])),
         ]
     }()
 
@@ -213,6 +214,7 @@ import Testing
             return try texts("//main/p[@class='quiet']", in: try main(kind.report))
         }
         #expect(try terms("plain").last?.hasSuffix(" task-sleep and bare tick without the library.") == true)
+        #expect(try terms("a task").last?.hasSuffix(" task-sleep and bare tick without the library.") == true)
         #expect(try terms("without a grid").last?.hasSuffix(" sleep-for ticks without the library.") == true)
     }
 

@@ -20,6 +20,7 @@ import Testing
         #expect(words.filter { !overview.output.contains($0) } == [])
         let lines = try await Command.run(["run", "--help"]).output.split(separator: "\n")
         #expect(lines.count { $0.hasPrefix("  -") } == 16)
+        #expect(NamedRow.all.filter { row in !lines.contains { $0.contains(row.name) } } == [])
         #expect(lines.allSatisfy { $0.count <= 80 })
     }
 

@@ -128,7 +128,7 @@ package struct MeasurementPlan: Equatable, Sendable {
 
     /// Why a request makes no sense, whatever its period and its time; nil if it does.
     private static func obstacle(to request: Request) -> String? {
-        let hasHybrid = request.rows.contains { $0.mechanism == .backend(.hybrid) }
+        let hasHybrid = request.rows.contains { $0.backend == .hybrid }
         let longest = max(request.period, request.time, request.why ?? .zero)
         let demands: [(isMet: Bool, words: String)] = [
             (!request.rows.isEmpty && !request.loads.isEmpty, "there must be a row and a load"),

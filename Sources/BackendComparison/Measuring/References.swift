@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import PreciseTimer
+internal import PreciseTimerExecutor
 internal import Synchronization
 internal import TimerKernel
 
@@ -94,8 +95,8 @@ private struct DeadlineHeap {
     }
 }
 
-/// Loops over `Task.sleep`, as one would write a repeating timer without the library: a task for each probe. They
-/// cannot fail. They end with `stop()`, and with this object.
+/// Loops over `Task.sleep`, as one would write a repeating timer without the library: a task for each probe. They end
+/// with `stop()`, and with this object. On the default executor they cannot fail.
 final class TaskSleep: Ticking {
     enum Form: String, CaseIterable {
         /// Sleeps until start + k × period.
@@ -103,15 +104,39 @@ final class TaskSleep: Ticking {
         /// Sleeps for a period, which most people write first. Each sleep begins when the one before it and the work
         /// have ended, so the loop is ever later than the grid that its writer had in mind.
         case forPeriod = "sleep-for"
+        /// As `until`, on the library's executor and a hybrid service.
+        case untilOnHybrid = "task-sleep-hybrid"
+    }
+
+    /// Why `Task.sleep` does not wait on a service; nil if it does.
+    static var obstacleOnService: String? {
+        #if compiler(>=6.3) && compiler(<6.4)
+        nil
+        #else
+        "Task.sleep waits on a service only in a build with Swift 6.3"
+        #endif
     }
 
     private let tasks: [Task<Void, Never>]
+    /// Ends with the service, whose tasks then go on in other threads; nil on the default executor.
+    private let witness: PreciseTimer?
 
+    /// Starts the tasks on the default executor, or on the main actor.
     init(_ probes: [Probe], _ form: Form, deliver place: HandlerPlace) {
+        witness = nil
         tasks = probes.map { probe in
             place == .main
                 ? Task { @MainActor in await Self.run(probe, form, isolation: MainActor.shared) }
                 : Task { await Self.run(probe, form, isolation: nil) }
+        }
+    }
+
+    /// Starts the tasks on a service's thread.
+    init(_ probes: [Probe], _ form: Form, on service: TimerService) throws(TimerError) {
+        witness = try PreciseTimer.schedule(.onDemand, on: service) { _, _ in }
+        let executor = TimerExecutor(on: service)
+        tasks = probes.map { probe in
+            Task(executorPreference: executor) { await Self.run(probe, form, isolation: nil) }
         }
     }
 
@@ -124,12 +149,17 @@ final class TaskSleep: Ticking {
             if form == .forPeriod { try await Task.sleep(until: next - step, clock: .suspending) }
             repeat {
                 switch form {
-                case .until: try await Task.sleep(until: next, clock: .suspending)
+                case .until, .untilOnHybrid: try await Task.sleep(until: next, clock: .suspending)
                 case .forPeriod: try await Task.sleep(for: step)
                 }
                 next += step
             } while !Task.isCancelled && probe.record(at: TimerClock.suspending.now, .calls)
         } catch {}
+    }
+
+    var failure: (any Error)? {
+        guard case .ended(.backendFailed(let error)) = witness?.state else { return nil }
+        return error
     }
 
     func stop() { for task in tasks { task.cancel() } }

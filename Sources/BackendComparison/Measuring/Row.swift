@@ -35,7 +35,17 @@ package struct NamedRow: Hashable, Sendable {
         case .backend: .backend
         case .taskSleep(.until): .peer
         case .taskSleep(.forPeriod): .relative
+        case .taskSleep(.untilOnHybrid): .executor
         case .bare: .bare
+        }
+    }
+
+    /// The backend of the row's own service; nil if the row has no service.
+    var backend: TimerService.Backend? {
+        switch mechanism {
+        case .backend(let backend): backend
+        case .taskSleep(.untilOnHybrid): .hybrid
+        case .taskSleep, .bare: nil
         }
     }
 
@@ -46,6 +56,7 @@ package struct NamedRow: Hashable, Sendable {
 
     /// The names of all rows, as the help lists them.
     package static let (backends, peers, bareLoops) = (names(.backend), names(.peer, .relative), names(.bare))
+    package static let tasks = names(.executor)
 
     private static func names(_ kinds: RowKey.Kind...) -> String {
         all.filter { kinds.contains($0.kind) }.map(\.name).joined(separator: ", ")
@@ -70,19 +81,20 @@ package struct NamedRow: Hashable, Sendable {
     }
 
     /// The rows without a wish: every backend that this build and a clock allow, the default one first; what people use
-    /// today; and the floor.
+    /// today; and the floor. A row more would take its share of the laps from these.
     static func usual(on clock: TimerClock) -> [NamedRow] {
         let backends = [.timerFD] + TimerService.Backend.allCases.filter { $0 != .timerFD }
         return backends.map { NamedRow(.backend($0)) }.filter { $0.obstacle(on: clock) == nil }
-            + TaskSleep.Form.allCases.map { NamedRow(.taskSleep($0)) } + [NamedRow(.bare(.timerFD))]
+            + [.until, .forPeriod].map { NamedRow(.taskSleep($0)) } + [NamedRow(.bare(.timerFD))]
     }
 }
 
 extension NamedRow {
     /// Why the row cannot be measured on a clock; nil if it can.
     func obstacle(on clock: TimerClock) -> String? {
-        guard case .backend(let backend) = mechanism else { return nil }
+        guard let backend else { return nil }
         if case .unavailable(let reason) = backend.availability { return reason }
+        if case .taskSleep = mechanism { return TaskSleep.obstacleOnService }
         guard !backend.clocks.contains(clock) else { return nil }
         let able = TimerService.Backend.allCases.filter { $0.clocks.contains(clock) }.map(\.rawValue)
         return "it cannot wait on the \(clock.rawValue) clock; \(able.joined(separator: " and ")) can"
@@ -95,8 +107,8 @@ extension NamedRow {
     func runs(_ place: HandlerPlace) -> Bool {
         switch mechanism {
         case .backend: true
-        case .taskSleep: place != .queue
-        case .bare: place == .inline
+        case .taskSleep(.until), .taskSleep(.forPeriod): place != .queue
+        case .taskSleep(.untilOnHybrid), .bare: place == .inline
         }
     }
 }

@@ -21,7 +21,7 @@ struct RowRun {
         let load = try LoadRun(planned.load, for: request.period * goal + request.patience)
         let service = try planned.startService(in: request)
         defer { service?.shutdown() }
-        let spin = planned.row.mechanism == .backend(.hybrid) ? request.wishes.longestSpin.wholeNanoseconds : 0
+        let spin = planned.row.backend == .hybrid ? request.wishes.longestSpin.wholeNanoseconds : 0
         // What makes a row without a grid late is the row itself.
         let why = planned.key.kind == .relative ? nil : request.why
         let lateWatch = why.map { LateWatch(threshold: $0.wholeNanoseconds, spin: spin) }
@@ -77,10 +77,11 @@ struct RowRun {
         var patience = Patience(limit: limit, now: TimerClock.suspending.now)
         while true {
             let progress = probes.map(\.progress)
+            // First: the tasks of a service that has failed go on in other threads.
+            if let error = ticking.failure { throw .failed("\(error)") }
             if progress.allSatisfy(\.isComplete) { return true }
             // A row without a grid serves its deadlines ever later.
             if planned.key.kind == .relative, end.clock.now >= end { return true }
-            if let error = ticking.failure { throw .failed("\(error)") }
             try patience.check(ticks: progress.reduce(0) { $0 + $1.ticks })
             if !watch() { return false }
             // No longer than to the end: a slice at the end of every turn would add up to seconds.
@@ -92,9 +93,9 @@ struct RowRun {
 extension PlannedRow {
     /// Starts a service for this row only, so that it has no other work; nil if the row needs none.
     func startService(in request: MeasurementPlan.Request) throws(Failure) -> TimerService? {
-        guard case .backend(let backend) = row.mechanism else { return nil }
+        guard let backend = row.backend else { return nil }
         return try Failure.ofLibrary { () throws(TimerError) in
-            try request.wishes.startService(on: backend, clock: request.clock)
+            try request.wishes.startService(on: backend, clock: row.clock(asked: request.clock))
         }
     }
 
@@ -104,14 +105,16 @@ extension PlannedRow {
         on service: TimerService?,
         in request: MeasurementPlan.Request
     ) throws(Failure) -> any Ticking {
-        switch row.mechanism {
-        case .backend:
-            guard let service else { preconditionFailure("a backend's row has a service") }
+        switch (row.mechanism, service) {
+        case (.backend, let service?):
             return try Failure.ofLibrary { () throws(TimerError) in
                 try BackendTimers(probes, on: service, deliver: request.delivery)
             }
-        case .bare(let bare): return try BareLoop(bare, probes, thread: request.wishes.ofThread)
-        case .taskSleep(let form): return TaskSleep(probes, form, deliver: request.delivery)
+        case (.backend, nil): preconditionFailure("a backend's row has a service")
+        case (.bare(let bare), _): return try BareLoop(bare, probes, thread: request.wishes.ofThread)
+        case (.taskSleep(let form), let service?):
+            return try Failure.ofLibrary { () throws(TimerError) in try TaskSleep(probes, form, on: service) }
+        case (.taskSleep(let form), nil): return TaskSleep(probes, form, deliver: request.delivery)
         }
     }
 }

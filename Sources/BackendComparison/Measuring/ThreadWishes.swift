@@ -101,11 +101,11 @@ extension ThreadWishes {
             try Self.check(companion?.grant)
             for row in rows {
                 var grant: TimerService.ThreadGrant?
-                switch row.mechanism {
-                case .backend(let backend): grant = try ownGrant(on: backend, clock)
-                // Its thread asks for the same as that of a backend with a thread of its own.
-                case .bare: grant = try ownGrant(on: .timerFD, clock)
-                case .taskSleep: break
+                if let backend = row.backend {
+                    grant = try ownGrant(on: backend, row.clock(asked: clock))
+                } else if case .bare = row.mechanism {
+                    // Its thread asks for the same as that of a backend with a thread of its own.
+                    grant = try ownGrant(on: .timerFD, clock)
                 }
                 try Self.check(grant)
                 let asked = grant?.items.filter { wishes($0.option) } ?? []

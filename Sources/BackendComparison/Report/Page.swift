@@ -145,7 +145,7 @@ struct Page {
 
     /// The terms of the first table.
     private var terms: String {
-        let others = report.rows.map(\.key).filter { $0.kind != .backend }.map(\.row).unique
+        let others = report.rows.map(\.key).filter { !$0.isOfLibrary }.map(\.row).unique
         let without = " \(others.listed) tick\(others.count == 1 ? "s" : "") without the library."
         return
             "p99: 99 % of deadlines are no later. (?): too few deadlines or laps for a range. Missed: deadlines that "

@@ -1,8 +1,8 @@
 /// Names one line of the results: a row under a load.
 struct RowKey: Hashable, Sendable, CustomStringConvertible {
-    /// A backend of the library, the same work written without it, a loop that sleeps for its period and so keeps no
-    /// grid, or a bare loop of system calls.
-    enum Kind: String, Codable, Sendable { case backend, peer, relative, bare }
+    /// A backend of the library, a task on the library's executor, the same work written without the library, a loop
+    /// that sleeps for its period and so keeps no grid, or a bare loop of system calls.
+    enum Kind: String, Codable, Sendable { case backend, executor, peer, relative, bare }
 
     /// The row's name, as `timerfd`. The second of two equal rows is `timerfd#2`.
     let row: String
@@ -14,8 +14,11 @@ struct RowKey: Hashable, Sendable, CustomStringConvertible {
         (self.row, self.kind, self.load) = (row, kind, load)
     }
 
-    /// Whether ticks that are early, or beside their grid, break a promise. Code without the library promises nothing.
+    /// Whether ticks that are early, or beside their grid, break a promise. Code without the library promises nothing,
+    /// and a loop of a task catches up with its deadlines.
     var promises: Bool { kind == .backend || kind == .bare }
+    /// Whether the library makes the ticks.
+    var isOfLibrary: Bool { kind == .backend || kind == .executor }
 
     /// The name in needs and messages: `timerfd@cpu:2`, or `timerfd` for an idle load.
     var description: String { Self.name(row, under: load) }
@@ -46,7 +49,7 @@ struct MeasuredRow: Hashable, Sendable {
     var hop = SparseHistogram()
     /// The number of ticks before their deadline.
     var early: UInt64 = 0
-    /// The first broken promise of the library, in one line; nil if there is none. A peer promises nothing.
+    /// The first broken promise of the library, in one line; nil if there is none. A task promises nothing.
     var problem: String?
     /// Why the row was given up, in one line; nil if it was not.
     var failure: String?
