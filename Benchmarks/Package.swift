@@ -25,6 +25,7 @@ let package = Package(
             name: "benchmarks",
             dependencies: [
                 timers, "CBenchmark",
+                .product(name: "PreciseTimerExecutor", package: "precise-timer"),
                 .product(name: "PreciseTimerPatterns", package: "precise-timer"),
                 .product(name: "CLibevent", package: "precise-timer"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -13,8 +13,8 @@ struct Benchmarks: ParsableCommand {
             """,
         subcommands: [
             Scale.self, Contention.self, Stall.self, Memory.self, StatisticsPrice.self, TimeOuts.self,
-            IdleRefresh.self, Scenes.self, Footprint.self, Instructions.self, Report.self, ScaleCase.self,
-            MemoryCase.self, SceneCase.self,
+            IdleRefresh.self, ExecutorTasks.self, Scenes.self, Footprint.self, Instructions.self, Report.self,
+            ScaleCase.self, MemoryCase.self, SceneCase.self,
         ]
     )
 }
@@ -27,7 +27,7 @@ struct Report: ParsableCommand {
     )
     private static let measurements: [any Measurement.Type] = [
         Scale.self, Contention.self, Stall.self, Memory.self, StatisticsPrice.self, TimeOuts.self, IdleRefresh.self,
-        Scenes.self, Footprint.self, Instructions.self,
+        ExecutorTasks.self, Scenes.self, Footprint.self, Instructions.self,
     ]
 
     @OptionGroup var options: Options
