@@ -36,8 +36,6 @@ struct JobQueue: Sendable {
     /// The jobs that arrived before those, from `position` on.
     private var batch: [QueuedJob] = []
     private var position = 0
-    /// Whether the service has ended.
-    private(set) var isOver = false
     /// How many jobs have arrived.
     private(set) var count = 0
     /// How many of them came from elsewhere.
@@ -45,8 +43,7 @@ struct JobQueue: Sendable {
 
     /// Whether a thread keeps all others from running jobs, because it does so itself or is in a round of the service.
     func isHere(_ thread: ThreadID, isInRound: @autoclosure () -> Bool) -> Bool {
-        if case .running(thread, _) = turn { return true }
-        return !isOver && isInRound()
+        if case .running(thread, _) = turn { true } else { isInRound() }
     }
 
     /// Adds a job, from a thread. Returns true if that must request a turn. Constant time, amortized.
@@ -98,10 +95,11 @@ struct JobQueue: Sendable {
         return !isEmpty
     }
 
-    /// Notes that the service has ended. Returns true if the requested tick will not come, so that the caller must run
-    /// the jobs elsewhere.
+    /// Whether a tick was requested.
+    var isRequested: Bool { if case .requested = turn { true } else { false } }
+
+    /// Notes that a requested tick will not come. Returns true if the caller must run the jobs elsewhere.
     mutating func leaveService() -> Bool {
-        isOver = true
         guard case .requested = turn else { return false }
         turn = .elsewhere
         return true

@@ -34,7 +34,7 @@ internal import TimerKernel
             let schedule = realClock == deadline.clock ? PreciseTimer.Schedule.once(at: deadline) : nil
             wait(for: sleep, until: deadline, schedule, tolerance: max(.zero, tolerance as? Duration ?? .zero))
         } else {
-            if realClock == nil { queue.locked(inForkedChild: ()) { $0.noteStrays(1) } }
+            if realClock == nil { noteStray() }
             sleep.runElsewhere()
         }
     }

@@ -67,17 +67,7 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
         (self.service, site) = (service, (file, line))
         realClock = hasRealTime ? service.now.clock : nil
         unsafe face.executor = self
-        let timer = try? PreciseTimer.schedule(
-            .onDemand,
-            on: service,
-            label: Self.label,
-            file: file,
-            line: line,
-            target: self,
-            onEnd: { [weak self] _ in self?.leaveService() },
-            handler: { executor, _ in executor.takeTurn() }
-        )
-        self.timer.withLock { $0 = timer }
+        _ = makeTimer()
     }
 
     deinit { timer.withLock(inForkedChild: nil) { $0.take() }?.cancel() }
@@ -99,7 +89,8 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
     /// The service, as in `executor on timerfd service, suspending clock, 3 timers`.
     public var description: String {
         let title = service.description.prefix { $0 != "\n" }
-        return "executor on \(title)\(queue.locked(inForkedChild: false) { $0.isOver } ? ", which has ended" : "")"
+        let isTicking = timer.withLock(inForkedChild: nil) { $0 }?.state == .scheduled
+        return "executor on \(title)\(isTicking ? "" : ", which has ended")"
     }
 
     /// Shows the description alone.
@@ -108,6 +99,29 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
 
 /// The way of a job.
 extension TimerExecutor {
+    /// Makes the timer that runs the jobs; nil if the service has ended.
+    private func makeTimer() -> PreciseTimer? {
+        let new = try? PreciseTimer.schedule(
+            .onDemand,
+            on: service,
+            label: Self.label,
+            file: site.file,
+            line: site.line,
+            target: self,
+            onEnd: { [weak self] _ in if let self, hasWaitingJobs { requestTurn() } },
+            handler: { executor, _ in executor.takeTurn() }
+        )
+        let former = timer.withLock(inForkedChild: nil) { timer in
+            defer { timer = new }
+            return timer
+        }
+        former?.cancel()
+        return new
+    }
+
+    /// Counts something else that left the service's thread.
+    package func noteStray() { queue.locked(inForkedChild: ()) { $0.noteStrays(1) } }
+
     /// Does not count the next job that comes from elsewhere.
     package func expectStray() { queue.locked(inForkedChild: ()) { $0.noteStrays(-1) } }
 
@@ -138,17 +152,18 @@ extension TimerExecutor {
 
     private func requestTurn() {
         let timer = timer.withLock(inForkedChild: nil) { $0 }
-        if timer?.fire() != true { leaveService() }
+        if timer?.fire() == true { return }
+        // A shared service that was shut down starts again.
+        if makeTimer()?.fire() == true { return }
+        if queue.locked(inForkedChild: false, { $0.leaveService() }) { takeTurnElsewhere() }
     }
 
     private func takeTurn() {
         if queue.locked(inForkedChild: false, { $0.begin() }) { runJobs() }
     }
 
-    /// The service has ended.
-    private func leaveService() {
-        if queue.locked(inForkedChild: false, { $0.leaveService() }) { takeTurnElsewhere() }
-    }
+    /// Whether jobs wait for a tick.
+    package var hasWaitingJobs: Bool { queue.locked(inForkedChild: false) { $0.isRequested } }
 
     /// Runs jobs in a thread of Dispatch, as soon as no inline handler of the service runs.
     private func takeTurnElsewhere() {

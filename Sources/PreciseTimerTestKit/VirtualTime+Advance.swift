@@ -1,4 +1,5 @@
 package import PreciseTimer
+internal import PreciseTimerExecutor
 internal import Synchronization
 
 extension VirtualTime {
@@ -101,11 +102,13 @@ extension VirtualTime {
     ///
     /// - Returns: false if after ten real seconds, or when the calling task was cancelled, a tick was still on its way,
     ///   or a handler still occupied a thread or a queue.
-    @discardableResult public func settle() async -> Bool { await settle(atMost: .seconds(10)) }
+    @discardableResult public nonisolated(nonsending) func settle() async -> Bool {
+        await settle(atMost: .seconds(10))
+    }
 
     /// The same, with another limit of real time. Its rounds pass through the pool in which most tasks wait, whichever
     /// executor the caller prefers.
-    package func settle(atMost patience: Duration) async -> Bool {
+    package nonisolated(nonsending) func settle(atMost patience: Duration) async -> Bool {
         var stuck = Activity()
         return await settle(atMost: patience, beside: &stuck)
     }
@@ -120,26 +123,37 @@ extension VirtualTime {
         beside stuck: inout Activity,
         behind followers: [Follower] = Follower.all
     ) async -> Bool {
-        let (known, followers) = (stuck, followers.filter(\.isBack))
-        let (isSettled, activity) = await withTaskExecutorPreference(globalConcurrentExecutor) {
-            await passRounds(rounds, silence, atMost: patience, beside: known, behind: followers)
+        let followers = followers.filter(\.isBack)
+        let limit = ContinuousClock.now.advanced(by: patience)
+        while true {
+            let known = stuck
+            let (isSettled, activity) = await withTaskExecutorPreference(globalConcurrentExecutor) {
+                await passRounds(rounds, silence, until: limit, beside: known, behind: followers)
+            }
+            guard hasWaitingJobs else {
+                stuck = activity
+                return isSettled
+            }
+            alarm.advance(by: .zero)
         }
-        stuck = activity
-        return isSettled
+    }
+
+    /// Whether jobs of the executor are ready. Moving time runs them, by no time at all.
+    private var hasWaitingJobs: Bool {
+        !alarm.isInsideFiring && madeExecutor.withLock { $0 }?.hasWaitingJobs ?? false
     }
 
     private func passRounds(
         _ rounds: Int,
         _ silence: Duration,
-        atMost patience: Duration,
+        until limit: ContinuousClock.Instant,
         beside stuck: Activity,
         behind followers: [Follower]
     ) async -> (Bool, Activity) {
         let clock = ContinuousClock()
         var now = clock.now
-        let limit = now.advanced(by: patience)
         var (activity, quietRounds, quiet) = (service.activity, 0, Duration.zero)
-        while true {
+        while !hasWaitingJobs {
             for follower in followers { follower.send() }
             // Real sleep: the task gives its thread to others, and comes back behind those that waited before.
             guard now < limit, (try? await Task.sleep(for: .microseconds(200))) != nil else {
@@ -154,5 +168,6 @@ extension VirtualTime {
             if activity.hops > stuck.hops || (quietRounds < rounds && quiet <= silence) { continue }
             if activity.tasks <= stuck.tasks || quiet > silence { return (activity.hops == 0, activity) }
         }
+        return (false, activity)
     }
 }

@@ -81,15 +81,15 @@ extension VirtualTime {
     ) async -> Bool {
         let followers = Follower.all
         var (end, stuck) = (UInt64.max, Activity())
-        // Whether everything has arrived that is due at this instant, and whether something is on its way elsewhere.
-        var (isSettled, isElsewhere) = (false, false)
+        // Whether everything has arrived that is due at this instant.
+        var isSettled = false
         var (jobs, roundsWithoutJobs) = (0, 0)
         while !isOver() {
             let firing = alarm.nextFiring(until: end)
             let timeWillMove = firing.map { $0 > now } ?? true
-            if timeWillMove, !isSettled, isElsewhere || executor.strays > 0 {
+            if timeWillMove, !isSettled, executor.strays > 0 {
                 _ = await settle(atMost: .seconds(10), silence: .milliseconds(100), beside: &stuck, behind: followers)
-                (isSettled, isElsewhere) = (true, false)
+                isSettled = true
                 continue
             }
             let work = firing.map(service.pendingWork) ?? []
@@ -98,7 +98,9 @@ extension VirtualTime {
                 return false
             }
             endTimersOfDeadTargets()
-            (isSettled, isElsewhere) = (false, isElsewhere || work.contains(.handler))
+            // The handler may call an actor, and nobody knows when that is done.
+            if work.contains(.handler) { executor.noteStray() }
+            isSettled = false
             roundsWithoutJobs = executor.jobs == jobs ? roundsWithoutJobs + 1 : 0
             jobs = executor.jobs
             if roundsWithoutJobs > rounds {

@@ -152,6 +152,30 @@ import TimerKernel
         }
     }
 
+    @Test func settlingRunsTheJobsOfTheExecutor() async {
+        let (virtual, start, isOver) = (virtual, virtual.now, Box<Bool>())
+        let task = Task(executorPreference: virtual.executor) {
+            for _ in 0..<100 { await Task.yield() }
+            isOver.value = true
+        }
+        #expect(await virtual.settle())
+        #expect(isOver.value == true && virtual.now == start)
+        await task.value
+    }
+
+    /// Its job is a tick that is due now.
+    @Test func theTicksOfAnActorOnTheExecutorArrive() async throws {
+        let (virtual, actor) = (virtual, Resident(on: virtual.executor))
+        try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: actor) { actor, _ in actor.add() }
+        let count = try await virtual.run {
+            try await virtual.clock.sleep(until: virtual.now.advanced(by: .milliseconds(20_500)))
+            return await actor.count
+        }
+        #expect(count == 20)
+        await virtual.advance(by: .seconds(20))
+        #expect(try await virtual.run { await actor.count } == 40)
+    }
+
     /// Handlers that run elsewhere are no jobs of the executor.
     @Test func handlersOnActorsAreWaitedFor() async throws {
         let (virtual, log) = (virtual, Log())
@@ -160,7 +184,19 @@ import TimerKernel
         }
         try await virtual.run { try await virtual.clock.sleep(until: virtual.now.advanced(by: .milliseconds(20_500))) }
         #expect(log.ticks.map(\.missed) == Array(repeating: 0, count: 20))
+        #expect(virtual.executor.strays > 0)
     }
+}
+
+/// An actor on virtual time.
+private actor Resident {
+    private let executor: TimerExecutor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.unownedExecutor }
+    private(set) var count = 0
+
+    init(on executor: TimerExecutor) { self.executor = executor }
+
+    func add() { count += 1 }
 }
 
 private enum Local {
