@@ -9,10 +9,10 @@ internal import TimerKernel
 /// let executor = TimerExecutor(on: service)
 /// Task(executorPreference: executor) {
 ///     var next = service.now
-///     while !Task.isCancelled {
+///     while true {
 ///         next = next.advanced(by: .milliseconds(1))
 ///         try await service.clock.sleep(until: next)      // comes back on the service's thread
-///         await step(missed: 0)
+///         model.step()
 ///     }
 /// }
 /// ```
@@ -21,7 +21,7 @@ internal import TimerKernel
 ///
 /// ```swift
 /// actor Controller {
-///     let executor: TimerExecutor                         // keep it: the next line does not
+///     let executor: TimerExecutor                         // keep it: the next line does not retain it
 ///     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.unownedExecutor }
 ///
 ///     init(on executor: TimerExecutor) { self.executor = executor }
@@ -33,7 +33,8 @@ internal import TimerKernel
 /// the order.
 ///
 /// No job is lost. If the service ends, by a shutdown or a failure, the executor's jobs run in the threads of Dispatch
-/// from then on, still one at a time and in order. In a forked child jobs do not run, as with Dispatch.
+/// from then on, still one at a time and in order. A shared service starts again instead. In a forked child jobs do not
+/// run, as with Dispatch.
 ///
 /// Tasks hold the executor while they run, and the executor holds the service. All members may be used from any thread.
 public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomReflectable {
@@ -78,9 +79,10 @@ public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomR
     /// jobs: the other jobs of this executor, and the inline handlers of the service's timers.
     public var unownedExecutor: UnownedSerialExecutor { unsafe face.asUnownedSerialExecutor() }
 
-    /// How many jobs were sent by other threads than the one that runs the jobs and the service's inline handlers.
+    /// How many jobs came from other threads than the one that runs the jobs and the service's inline handlers.
     ///
-    /// On virtual time, 0 says that nothing was awaited outside of it, so that the run is exact and repeatable.
+    /// On virtual time, a `Task.sleep` and a handler that runs elsewhere count, too. There 0 says that nothing went on
+    /// outside of virtual time, so that the run is exact and repeatable.
     public var strays: Int { queue.locked(inForkedChild: 0) { $0.strays } }
 
     /// Adds a job. Called by the Swift runtime.

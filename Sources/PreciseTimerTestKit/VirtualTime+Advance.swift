@@ -82,7 +82,7 @@ package final class Follower: Sendable {
 
 extension VirtualTime {
     /// Lets everything arrive that is on its way: ticks to queues, actors, the main actor and `for await` loops, and
-    /// tasks that have just been created. Time does not move.
+    /// tasks that have just been created, and jobs of the ``executor``. Time does not move.
     ///
     /// ```swift
     /// try PreciseTimer.schedule(.every(.seconds(1)), on: virtual.service, target: model) { @MainActor model, _ in

@@ -30,18 +30,21 @@ extension VirtualTime {
     /// The body runs on ``executor``, and with it its child tasks and the default actors that it calls. Each sleep on
     /// ``clock`` then has exactly its length, and all steps happen in the same order in each run.
     ///
-    /// The main actor, `Task { }`, `Task.detached`, `Task.sleep` and other executors are outside of virtual time. Their
-    /// first return is counted by the executor (`strays`), and from then on time moves only after ``settle()``, as it
-    /// does in `advance(by:)`. Before that, time may move while the body waits for them. Handlers that run elsewhere,
-    /// such as on the main actor, are waited for in the same way.
+    /// The main actor, `Task { }`, `Task.detached`, `Task.sleep`, other executors and handlers of timers on actors or
+    /// queues are outside of virtual time. The executor's `strays` counts what comes back from there. From the first
+    /// return on, time moves only after ``settle()``, as in `advance(by:)`. Before it, time may move while the body
+    /// waits for something outside.
     ///
-    /// If the calling task is cancelled, so is the body. Inside the body of another `run`, this only calls its body.
-    /// Inline handlers of timers are called in the caller's isolation.
+    /// If the calling task is cancelled, so is the body. A `run` that the body calls only calls its own body. Two at
+    /// once on different threads are a programming error: only one thread may move time. Inline handlers of timers are
+    /// called in the caller's isolation. When `run` has returned, an actor on ``executor`` waits for the next call that
+    /// moves time.
     ///
     /// - Parameter body: the code. Its timers, and the tasks for which it does not wait, stay when it returns.
     /// - Returns: the body's result.
     /// - Throws: the body's error. ``Stuck`` if the body waits and no deadline remains, after ten real seconds in which
-    ///   nothing happens, or if only repeating timers remain, after a million rounds in which no task goes on.
+    ///   nothing happens, or if only repeating timers remain, after a million rounds in which no task goes on. The body
+    ///   is then cancelled.
     public nonisolated(nonsending) func run<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

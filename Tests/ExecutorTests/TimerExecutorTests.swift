@@ -87,7 +87,7 @@ private actor Counter {
         #expect(await counter.threads == [thread])
     }
 
-    /// For a task that prefers the executor, and for one that prefers no executor: one job at the first call, and one for
+    /// For a task that prefers the executor, and for one without a preference: one job at the first call, and one for
     /// the way back.
     @Test func actorsOfOneExecutorCallEachOtherWithoutJobs() async throws {
         let (executor, counter, other) = (executor, Counter(on: executor), Counter(on: executor))

@@ -70,8 +70,8 @@ struct ExecutorTasks: Measurement {
         }
         let own = Sleeper.measured.filter { $0 != .onDefault }
         let why =
-            "each sleep schedules a timer, and the runtime resumes the task. A sleep on service.clock is a loop over the "
-            + "ticks of a timer, which ends with its first tick"
+            "each sleep schedules a timer, and the runtime resumes the task. A sleep on service.clock is a loop over "
+            + "the ticks of a timer, which ends with its first tick"
         let hybrid = own.filter { $0 == .onHybrid || $0 == .clockOfHybrid }
         table.remarks += [
             Behind.remark(rows(own, to: .onDefault), above: Behind.peer, "the default executor", ""),
