@@ -48,8 +48,8 @@ struct ExecutorTasks: Measurement {
             title: "Lateness of a loop that waits for its next deadline; × Task.sleep on the default executor",
             columns: [""] + periods.flatMap { ["\($0.name), p50", "\($0.name), p99"] },
             remarks: [
-                "A loop's turn takes 100 ms, and a round has \(turns) of each loop. A deadline that a loop serves late, "
-                    + "or a timer misses, counts with its lateness."
+                "A loop's turn takes 100 ms, and a round has \(turns) of each loop. A deadline that a loop serves "
+                    + "late, or a timer misses, counts with its lateness."
             ]
         )
         for sleeper in Sleeper.measured {
