@@ -43,7 +43,7 @@ struct JobQueue: Sendable {
 
     /// Whether a thread keeps all others from running jobs, because it does so itself or is in a round of the service.
     func isHere(_ thread: ThreadID, isInRound: @autoclosure () -> Bool) -> Bool {
-        if case .running(thread, _) = turn { true } else { isInRound() }
+        if case .running(let runner, _) = turn { runner == thread } else { isInRound() }
     }
 
     /// Adds a job, from a thread. Returns true if that must request a turn. Constant time, amortized.

@@ -169,11 +169,11 @@ extension TimerExecutor {
 
     /// Runs jobs in a thread of Dispatch, as soon as no inline handler of the service runs.
     private func takeTurnElsewhere() {
-        let queue = DispatchQueue.global()
-        queue.async { [self] in
+        let pool = DispatchQueue.global()
+        pool.async { [self] in
             if service.roundThread != 0 {
-                queue.asyncAfter(deadline: .now() + .milliseconds(1)) { self.takeTurnElsewhere() }
-            } else if self.queue.locked(inForkedChild: false, { $0.begin(elsewhere: true) }) {
+                pool.asyncAfter(deadline: .now() + .milliseconds(1)) { self.takeTurnElsewhere() }
+            } else if queue.locked(inForkedChild: false, { $0.begin(elsewhere: true) }) {
                 runJobs()
             }
         }
