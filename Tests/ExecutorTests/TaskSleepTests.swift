@@ -53,7 +53,7 @@ import TimerKernel
 
     /// The service's time is ahead of Swift's clock, as the continuous clock is after a suspension.
     @Test func aSleepWaitsForItsOwnClockAndKeepsItsTolerance() async throws {
-        let virtual = VirtualTime()
+        let virtual = VirtualTime(at: TimerClock.suspending.now)
         let executor = TimerExecutor(on: virtual.service)
         let end = SuspendingClock.now.advanced(by: .seconds(1))
         let task = Task(executorPreference: executor) {
