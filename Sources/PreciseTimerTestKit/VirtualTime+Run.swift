@@ -131,7 +131,7 @@ extension VirtualTime {
         /// no timer brings; virtual time 5 s, 1 timer: "news" at rest; 2 jobs came from outside of virtual time`.
         public let description: String
 
-        fileprivate init(_ virtual: VirtualTime) {
+        package init(_ virtual: VirtualTime) {
             let strays = virtual.executor.strays
             let jobs = strays == 0 ? "no job" : strays == 1 ? "1 job" : "\(strays) jobs"
             let outside = "\(jobs) came from outside of virtual time"

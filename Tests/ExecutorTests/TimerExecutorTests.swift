@@ -166,8 +166,13 @@ private actor Counter {
         }
         .value
         #expect(inner == 1, "the task came from this thread, the rest from the service's")
-        await Task(executorPreference: executor) { await Task.detached {}.value }.value
-        #expect(executor.strays > 2)
+        // A task that has ended before it is awaited brings none.
+        while executor.strays <= 10 {
+            await Task(executorPreference: executor) { for _ in 0..<10 { await Task.detached {}.value } }.value
+        }
+        let own = await Task(executorPreference: executor) { executor.strays }.value
+        await Task(executorPreference: executor) {}.value
+        #expect(executor.strays == own + 1)
     }
 
     @Test func theExecutorHoldsItsServiceAndEndsWithItsLastTask() async throws {
@@ -229,7 +234,7 @@ private actor Counter {
         service.shutdownForEveryone()
         await counter.add()
         #expect("\(counter.executor)".hasSuffix("1 timer"), "it has started again")
-        #expect(await counter.threads.count == 2, "each start has a thread")
+        #expect(await counter.count == 2)
     }
 
     @Test func anExecutorOnAServiceThatHasEndedRunsItsJobs() async throws {

@@ -139,7 +139,10 @@ private func values() -> [(Any, String)] {
         "1: holds one deadline", "2: fires for past deadlines", "3: never fires inside set",
         "4: never fires twice at once", "5: stop is final", "6: goes on if it says so",
     ]
-    return faults.map { ($0, $1) } + zip(AlarmConformance.Clause.allCases, clauses).map { ($0, $1) }
+    let stuck = VirtualTime.Stuck(VirtualTime())
+    let waits = "the body waits for something that no timer brings; virtual time 0 s, 0 timers"
+    return [(stuck, "\(waits); no job came from outside of virtual time")] + faults.map { ($0, $1) }
+        + zip(AlarmConformance.Clause.allCases, clauses).map { ($0, $1) }
 }
 
 /// One value of each type that holds objects.
