@@ -212,6 +212,9 @@ package final class VirtualAlarm: SteppingAlarm {
         if !isInside { advance(by: .zero) }
     }
 
+    /// Whether any thread is in a firing.
+    package var isFiring: Bool { state.withLock { $0.firing != nil } }
+
     /// Whether the calling thread is in a firing, in which time only passes.
     package var isInsideFiring: Bool {
         guard let thread = state.withLock({ $0.firing }) else { return false }

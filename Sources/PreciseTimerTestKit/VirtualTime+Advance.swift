@@ -106,11 +106,11 @@ extension VirtualTime {
         await settle(atMost: .seconds(10))
     }
 
-    /// The same, with another limit of real time. Its rounds pass through the pool in which most tasks wait, whichever
+    /// The same, with another limit of real time. While a `run` moves time, it runs the jobs. The rounds pass through the pool in which most tasks wait, whichever
     /// executor the caller prefers.
     package nonisolated(nonsending) func settle(atMost patience: Duration) async -> Bool {
         var stuck = Activity()
-        return await settle(atMost: patience, beside: &stuck)
+        return await settle(atMost: patience, runsJobs: !isRunning.withLock { $0 }, beside: &stuck)
     }
 
     /// The same, without waiting again for what an earlier call has waited for in vain: `stuck`, and followers that are
@@ -120,6 +120,7 @@ extension VirtualTime {
         atMost patience: Duration,
         rounds: Int = 12,
         silence: Duration = .seconds(1),
+        runsJobs: Bool = true,
         beside stuck: inout Activity,
         behind followers: [Follower] = Follower.all
     ) async -> Bool {
@@ -128,9 +129,9 @@ extension VirtualTime {
         while true {
             let known = stuck
             let (isSettled, activity) = await withTaskExecutorPreference(globalConcurrentExecutor) {
-                await passRounds(rounds, silence, until: limit, beside: known, behind: followers)
+                await passRounds(rounds, silence, until: limit, runsJobs, beside: known, behind: followers)
             }
-            guard hasWaitingJobs else {
+            guard runsJobs, hasWaitingJobs else {
                 stuck = activity
                 return isSettled
             }
@@ -138,22 +139,23 @@ extension VirtualTime {
         }
     }
 
-    /// Whether jobs of the executor are ready. Moving time runs them, by no time at all.
+    /// Whether jobs of the executor are ready, and nobody else runs them. Moving time by no time at all runs them.
     private var hasWaitingJobs: Bool {
-        !alarm.isInsideFiring && madeExecutor.withLock { $0 }?.hasWaitingJobs ?? false
+        madeExecutor.withLock { $0 }.map { $0.hasWaitingJobs && !alarm.isFiring } ?? false
     }
 
     private func passRounds(
         _ rounds: Int,
         _ silence: Duration,
         until limit: ContinuousClock.Instant,
+        _ runsJobs: Bool,
         beside stuck: Activity,
         behind followers: [Follower]
     ) async -> (Bool, Activity) {
         let clock = ContinuousClock()
         var now = clock.now
         var (activity, quietRounds, quiet) = (service.activity, 0, Duration.zero)
-        while !hasWaitingJobs {
+        while !(runsJobs && hasWaitingJobs) {
             for follower in followers { follower.send() }
             // Real sleep: the task gives its thread to others, and comes back behind those that waited before.
             guard now < limit, (try? await Task.sleep(for: .microseconds(200))) != nil else {

@@ -64,6 +64,8 @@ extension VirtualTime {
             defer { isOver.withLock { $0 = true } }
             return try await body()
         }
+        isRunning.withLock { $0 = true }
+        defer { isRunning.withLock { $0 = false } }
         return try await withTaskCancellationHandler {
             if await move(until: { isOver.withLock { $0 } }, patience, rounds) { return try await task.value }
             let stuck = Stuck(self)

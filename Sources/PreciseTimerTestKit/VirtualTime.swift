@@ -47,6 +47,8 @@ public final class VirtualTime: Sendable {
     let start: TimerInstant
     /// The executor, once it was asked for.
     let madeExecutor = Lock<TimerExecutor?>(nil)
+    /// Whether a `run` moves time.
+    let isRunning = Lock(false)
 
     /// Creates virtual time that stands at one second after its clock's origin; on the wall clock, at the beginning
     /// of 2026 (UTC).

@@ -163,6 +163,20 @@ import TimerKernel
         await task.value
     }
 
+    /// Only one thread may move time.
+    @Test func settlingBesideARunMovesNoTime() async throws {
+        let (virtual, isOver) = (virtual, Box<Bool>())
+        let settling = Task.detached { while isOver.value == nil { await virtual.settle() } }
+        try await virtual.run {
+            for _ in 0..<1_000 {
+                try await virtual.clock.sleep(until: virtual.now.advanced(by: .seconds(1)))
+                for _ in 0..<10 { await Task.yield() }
+            }
+        }
+        isOver.value = true
+        await settling.value
+    }
+
     /// Its job is a tick that is due now.
     @Test func theTicksOfAnActorOnTheExecutorArrive() async throws {
         let (virtual, actor) = (virtual, Resident(on: virtual.executor))
