@@ -129,7 +129,9 @@ private actor Counter {
         let (service, executor, seen) = (service, executor, Notes<String>())
         let (counter, other) = (Counter(on: executor), Counter(on: executor))
         let note = { @Sendable (place: String) in
-            let isIsolated = counter.withSerialExecutor { $0.isIsolatingCurrentContext() } ?? false
+            // As `withSerialExecutor`, which Swift 6.2 does not have.
+            let actors = unsafe unsafeBitCast(executor.unownedExecutor, to: (any SerialExecutor).self)
+            let isIsolated = actors.isIsolatingCurrentContext() ?? false
             seen.append("\(place) \(isIsolated)")
             if isIsolated { counter.assumeIsolated { $0.add() } }
         }
