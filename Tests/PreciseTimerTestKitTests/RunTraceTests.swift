@@ -18,6 +18,15 @@ private actor Stock {
 private enum Scene: CaseIterable {
     case randomSleeps, stream, actor, ticks, timeOuts, retries, loop, measured, yields, cancelledGroup
 
+    /// Whether it stays on virtual time. With Swift 6.2, `withTimeout` cannot ask for its caller's executor.
+    var isInside: Bool {
+        #if compiler(>=6.3)
+        true
+        #else
+        self != .timeOuts
+        #endif
+    }
+
     /// Notes the steps of a task, and whether the task's sleeps had their exact lengths.
     private struct Trace {
         let virtual: VirtualTime
@@ -123,7 +132,7 @@ private enum Scene: CaseIterable {
 }
 
 @Suite(.timeLimit(.minutes(20))) struct RunTraceTests {
-    @Test(arguments: Scene.allCases)
+    @Test(arguments: Scene.allCases.filter(\.isInside))
     fileprivate func eachRunTakesTheSameStepsInTheSameOrder(scene: Scene) async throws {
         var traces: Set<[String]> = []
         for _ in 0..<Effort.of(5, thorough: 100) {
