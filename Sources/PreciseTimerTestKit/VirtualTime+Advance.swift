@@ -106,8 +106,8 @@ extension VirtualTime {
         await settle(atMost: .seconds(10))
     }
 
-    /// The same, with another limit of real time. While a `run` moves time, it runs the jobs. The rounds pass through the pool in which most tasks wait, whichever
-    /// executor the caller prefers.
+    /// The same, with another limit of real time. Its rounds pass through the pool in which most tasks wait, whichever
+    /// executor the caller prefers. While a `run` moves time, it also runs the jobs.
     package nonisolated(nonsending) func settle(atMost patience: Duration) async -> Bool {
         var stuck = Activity()
         return await settle(atMost: patience, runsJobs: !isRunning.withLock { $0 }, beside: &stuck)
