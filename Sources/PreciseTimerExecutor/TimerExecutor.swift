@@ -38,8 +38,8 @@ internal import TimerKernel
 ///
 /// Tasks hold the executor while they run, and the executor holds the service. All members may be used from any thread.
 public final class TimerExecutor: TaskExecutor, CustomStringConvertible, CustomReflectable {
-    /// The jobs that run before the service looks at its timers again. With 1,024 of them, a timer of a millisecond
-    /// beside a thousand busy tasks has a p99 of 0.2 ms, with 64 of 4 µs; with fewer the jobs take longer.
+    /// The most jobs that run before the service looks at its timers again. With fewer, the jobs take longer. A turn
+    /// ends sooner if a timer is due after eight jobs.
     private static var jobsInATurn: Int { 64 }
     /// The name of the timer that runs the jobs.
     package static var label: String { "the jobs of an executor" }
@@ -180,7 +180,7 @@ extension TimerExecutor {
     }
 
     private func runJobs() {
-        for _ in 0..<Self.jobsInATurn {
+        for number in 1...Self.jobsInATurn {
             // In a child that was forked in a job, there is none.
             guard let job = queue.locked(inForkedChild: nil, { $0.next() }) else { return }
             switch job.kind {
@@ -190,6 +190,7 @@ extension TimerExecutor {
                 unsafe job.job.runSynchronously(isolatedTo: unownedExecutor, taskExecutor: asUnownedTaskExecutor())
             case .sleep: unsafe job.job.runSynchronously(on: .generic)
             }
+            if number % 8 == 0, let deadline = service.nextWakeTime, deadline <= service.now { break }
         }
         if queue.locked(inForkedChild: false, { $0.endTurn() }) { requestTurn() }
     }

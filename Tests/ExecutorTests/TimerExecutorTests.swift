@@ -124,6 +124,27 @@ private actor Counter {
         for task in tasks { await task.value }
     }
 
+    /// 64 jobs are a turn, unless a timer comes due.
+    @Test(arguments: [false, true]) func aTurnEndsEarlyForATimerThatComesDue(comesDue: Bool) throws {
+        let (alarm, log) = (ManualAlarm(), Notes<String>())
+        let service = try TimerService(alarm: alarm)
+        let executor = TimerExecutor(on: service)
+        for _ in 0..<100 {
+            Task(executorPreference: executor) {
+                if comesDue { alarm.move(by: .milliseconds(1)) }
+                log.append("job")
+            }
+        }
+        let timer = try PreciseTimer.schedule(.once(after: .milliseconds(1)), on: service) { _, _ in log.append("tick")
+        }
+        alarm.fire()
+        #expect(log.count == (comesDue ? 8 : 64))
+        alarm.fire()
+        #expect(log.all.firstIndex(of: "tick") == (comesDue ? 8 : nil))
+        while log.all.count(where: { $0 == "job" }) < 100 { alarm.fire() }
+        withExtendedLifetime(timer) {}
+    }
+
     /// The rows of a table: where code runs, and whether an actor of the executor can assume its isolation there.
     @Test func codeThatRunsOneAtATimeWithTheJobsIsIsolated() async throws {
         let (service, executor, seen) = (service, executor, Notes<String>())
