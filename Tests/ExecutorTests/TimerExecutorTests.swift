@@ -284,10 +284,12 @@ private actor Counter {
             isOver.value = true
         }
         await isInside.pass()
-        let task = Task(executorPreference: executor) { isOver.value }
+        let former = Task(executorPreference: executor) { isOver.value }
         service.shutdown()
+        let task = Task(executorPreference: executor) { isOver.value }
         KernelClock.sleep(for: .milliseconds(20))
         gate.open()
+        #expect(await former.value == true)
         #expect(await task.value == true)
         withExtendedLifetime(timer) {}
     }
