@@ -14,7 +14,10 @@ import CLibevent
 /// Tasks and actors on the loop of a host, and on a real-time thread.
 @Suite(.waits("hosts run their loops"), .timeLimit(.minutes(20))) struct HostTests {
     private enum Host: CaseIterable {
-        case queue, runLoop, poll
+        case queue, poll
+        #if RunLoop
+        case runLoop
+        #endif
         #if Libevent
         case eventBase
         #endif
@@ -52,10 +55,12 @@ import CLibevent
                 let queue = DispatchQueue(label: "test.host", attributes: .concurrent)
                 _ = watch(Self.steps(on: try TimerService(queue: queue)))
                 return eventually { isOver.value == true }
+            #if RunLoop
             case .runLoop:
                 let service = try TimerService(attachedTo: RunLoop.current)
                 _ = watch(Self.steps(on: service))
                 while isOver.value == nil { _ = RunLoop.current.run(mode: .default, before: Date() + 0.01) }
+            #endif
             case .poll:
                 let timers = try TimerService.pollable()
                 _ = watch(Self.steps(on: timers.service))
