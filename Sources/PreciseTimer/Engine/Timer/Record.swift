@@ -252,7 +252,7 @@ struct Runner: Hashable, Sendable {
 struct RoundThread: ~Copyable {
     private let word = Atomic<UInt>(0)
 
-    /// What the handlers of the last round have written is seen by who reads 0.
+    /// A thread that reads 0 sees what the handlers of the last round have written.
     var number: UInt { word.load(ordering: .acquiring) }
 
     func enter() { word.store(ThreadID.current.number, ordering: .relaxed) }
