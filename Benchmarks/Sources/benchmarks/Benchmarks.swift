@@ -22,12 +22,12 @@ struct Benchmarks: ParsableCommand {
 /// All measurements, in one report.
 struct Report: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Runs all measurements and writes a report in Markdown. Takes up to 15 minutes.",
+        abstract: "Runs the measurements and writes their main tables in Markdown. Takes ten minutes.",
         aliases: ["all"]
     )
     private static let measurements: [any Measurement.Type] = [
-        Scale.self, Contention.self, Stall.self, Memory.self, StatisticsPrice.self, TimeOuts.self, IdleRefresh.self,
-        ExecutorTasks.self, Scenes.self, Footprint.self, Instructions.self,
+        Scale.self, Contention.self, Stall.self, Memory.self, TimeOuts.self, IdleRefresh.self, ExecutorTasks.self,
+        Scenes.self, Footprint.self,
     ]
 
     @OptionGroup var options: Options
@@ -37,28 +37,27 @@ struct Report: ParsableCommand {
 
     func run() throws {
         let start = Clock.now()
-        var parts = ["# Benchmarks\n", try Host.description() + "\n", Self.reading]
+        var tables: [String] = []
         for measurement in Self.measurements {
-            parts.append("## \(measurement.heading)\n")
-            parts += try measurement.tables(options).map(\.markdown)
+            tables += try measurement.tables(options).filter { !$0.isDetail }.map(\.markdown)
         }
-        let kind = options.quick ? "A quick run: one round, and 100,000 timers instead of a million." : "A full run."
-        parts.append("\(kind) It took \(Unit.time.text(Double(Clock.now() - start))).")
-        let text = parts.joined(separator: "\n") + "\n"
+        let kind = options.quick ? "a quick run: one round, and 100,000 timers instead of a million" : "a full run"
+        let facts = try Host.facts() + ["\(kind), \(Unit.time.text(Double(Clock.now() - start)))"]
+        let parts = ["# Benchmarks\n", Self.reading, facts.joined(separator: "; ") + ".\n"] + tables
+        let text = parts.joined(separator: "\n")
         guard let output else { return print(text, terminator: "") }
         try text.write(toFile: output, atomically: true, encoding: .utf8)
     }
 
     private static let reading = """
-        Sides take turns within each round, and the figures are medians. Ratios stand first, absolute figures in
-        brackets; each heading names the reference of the ratio. A column "÷" is such a ratio alone. Below a table, a
-        sentence names the rows in which PreciseTimer takes longer than another side or more than twice a floor, and
-        says why. [How it is measured](../Benchmarks/README.md).
+        The cost of PreciseTimer's calls, beside other timers and beside floors in C.
 
-        - A **pair** is one schedule and its cancel: the cost of a time-out that does not pass.
-        - The **C heap** is the floor: a 4-ary heap in C whose entries know their place, so that each can be moved and
-          removed. It reads the clock as the others do. It has no lock, handle, target, thread or order of equal
-          deadlines, and it counts no missed ones: a library that has them takes longer.
+        A cell has the ratio to the side that the heading names, and the figure in brackets; a column "÷" has a ratio
+        alone. Figures are medians over rounds in which the sides take turns. Below a table, a sentence names the rows
+        in which PreciseTimer takes longer than another side, or more than twice a floor, and says why. [How it is
+        measured, and further tables](../Benchmarks/README.md).
+        A **pair** is one schedule and its cancel: the cost of a time-out that does not pass. The **C heap** is the
+        floor: it has no lock, handle, target, thread or order of equal deadlines, and counts no missed ones.
 
         """
 }
@@ -69,8 +68,6 @@ struct Instructions: Measurement {
         abstract: "Instructions per operation, counted by valgrind's callgrind.",
         discussion: "`.ci/instructions` compares them with the limits in Benchmarks/instructions.txt."
     )
-    static let heading = "Instructions"
-
     @OptionGroup var options: Options
 
     static func tables(_ options: Options) throws -> [Table] {
@@ -91,20 +88,18 @@ struct Instructions: Measurement {
 
 /// The machine that figures belong to.
 enum Host {
-    /// Its facts, as a list in Markdown.
-    static func description() throws -> String {
+    static func facts() throws -> [String] {
         let processors = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
         let model = processors.split(separator: "\n").first { $0.hasPrefix("model name") }?.split(separator: ":").last
         let kernel = try Program.run("/usr/bin/env", ["uname", "-srm"]).trimmingCharacters(in: .newlines)
         let swift = try Program.run("/usr/bin/env", ["swift", "--version"]).split(separator: "\n").first ?? "unknown"
-        let facts = [
-            "processor: \(model.map { $0.trimmingCharacters(in: .whitespaces) } ?? "unknown")",
-            "cores: \(ProcessInfo.processInfo.activeProcessorCount)",
-            "kernel: \(kernel)",
-            "compiler: \(swift)",
-            "date: \(Date().formatted(.iso8601.year().month().day()))",
+        return [
+            model.map { $0.trimmingCharacters(in: .whitespaces) } ?? "an unknown processor",
+            "\(ProcessInfo.processInfo.activeProcessorCount) cores",
+            kernel,
+            String(swift),
+            Date().formatted(.iso8601.year().month().day()),
         ]
-        return facts.map { "- \($0)" }.joined(separator: "\n")
     }
 }
 
@@ -115,15 +110,6 @@ struct Options: ParsableArguments {
 
     @Flag(help: "One round, with 100,000 timers instead of a million.")
     var quick = false
-
-    @Option(
-        help: ArgumentHelp(
-            "For scale: a package whose programs `one-object` and `packed-slots` print their own figures.",
-            discussion: "They run beside, once in each round; their output is quoted below the tables.",
-            valueName: "path"
-        )
-    )
-    var beside: String?
 
     /// The compared numbers of timers.
     var counts: [Int] { quick ? [1_000, 100_000] : [1_000, 100_000, 1_000_000] }
@@ -140,7 +126,6 @@ struct Options: ParsableArguments {
 
 /// A subcommand that prints tables; the report includes them.
 protocol Measurement: ParsableCommand {
-    static var heading: String { get }
     static func tables(_ options: Options) throws -> [Table]
     var options: Options { get }
 }
@@ -165,8 +150,8 @@ struct Table {
     let columns: [String]
     var rows: [[String]] = []
     var remarks: [String] = []
-    /// The output of other programs.
-    var quotes: [(title: String, text: String)] = []
+    /// Whether the report leaves it out.
+    var isDetail = false
 
     /// Columns as wide as their widest cell, the first flush left.
     var terminal: String {
@@ -175,16 +160,14 @@ struct Table {
         let body = lines.map { line in
             line.indices.map { line[$0].padded(to: widths[$0], onTheLeft: $0 > 0) }.joined(separator: "   ")
         }
-        let quoted = quotes.flatMap { ["", $0.title + ":", $0.text] }
-        return ([title] + (body + remarks).map { "  " + $0 } + quoted).joined(separator: "\n") + "\n"
+        return ([title] + (body + remarks).map { "  " + $0 }).joined(separator: "\n") + "\n"
     }
 
     var markdown: String {
         let rule = columns.indices.map { $0 == 0 ? "---" : "---:" }
         let lines = ([columns, rule] + rows).map { "| \($0.joined(separator: " | ")) |" }
         let notes = remarks.isEmpty ? [] : [""] + remarks.map { "- \($0)" }
-        let quoted = quotes.flatMap { ["", "\($0.title):", "", "```", $0.text, "```"] }
-        return (["### \(title)", ""] + lines + notes + quoted).joined(separator: "\n") + "\n"
+        return (["## \(title)"] + lines + notes).joined(separator: "\n") + "\n"
     }
 }
 

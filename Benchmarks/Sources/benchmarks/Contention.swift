@@ -8,7 +8,6 @@ struct Contention: Measurement {
     static let configuration = CommandConfiguration(
         abstract: "Scheduling by several threads at once, on one service or on one each, and beside ticks."
     )
-    static let heading = "Contention: several threads at once"
 
     @OptionGroup var options: Options
 
@@ -24,7 +23,7 @@ struct Contention: Measurement {
             }
         }
         var table = Table(
-            title: "Per second; × the first row of its kind",
+            title: "Several threads at once, operations per second; × the first row of its kind",
             columns: ["", "PreciseTimer", "Dispatch", "PreciseTimer ÷ Dispatch"],
             remarks: remarks(figures[0], figures[1])
         )
@@ -41,7 +40,6 @@ struct Contention: Measurement {
     private static func remarks(_ own: [ContentionRow: Figures], _ dispatch: [ContentionRow: Figures]) -> [String] {
         func slowdown(_ row: ContentionRow) -> Behind.Row { (row.rawValue, own[row.reference]?.ratio(to: own[row])) }
         let processors = ProcessInfo.processInfo.activeProcessorCount
-        let few = processors < 8 ? "This machine has \(processors) processors: more threads than that take turns." : nil
         func ideal(_ row: ContentionRow, _ threads: Int) -> Behind.Row {
             let (name, ratio) = slowdown(row)
             return (name, ratio.map { $0 * Double(min(threads, processors)) })
@@ -51,7 +49,6 @@ struct Contention: Measurement {
         let beside = "the ticks and the other thread's calls take turns at the service's lock"
         let rivals = ContentionRow.allCases.map { ($0.rawValue, dispatch[$0]?.ratio(to: own[$0])) }
         return [
-            few,
             Behind.remark([slowdown(.two), slowdown(.eight)], above: Behind.peer, "the time of 1 thread", shared),
             Behind.remark([ideal(.twoApart, 2), ideal(.fourApart, 4)], above: 1.25, "the time if none waited", apart),
             Behind.remark(

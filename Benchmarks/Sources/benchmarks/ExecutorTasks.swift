@@ -10,7 +10,6 @@ struct ExecutorTasks: Measurement {
         commandName: "executor",
         abstract: "How late tasks on a TimerExecutor wake up, and what a switch between them takes."
     )
-    static let heading = "Tasks on an executor"
 
     @OptionGroup var options: Options
 
@@ -45,7 +44,7 @@ struct ExecutorTasks: Measurement {
             }
         }
         var table = Table(
-            title: "Lateness of a loop that waits for its next deadline; × Task.sleep on the default executor",
+            title: "Tasks that sleep until their next deadline, lateness; × the default executor",
             columns: [""] + periods.flatMap { ["\($0.name), p50", "\($0.name), p99"] },
             remarks: [
                 "A loop's turn takes 100 ms, and a round has \(turns) of each loop. A deadline that a loop serves "
@@ -96,10 +95,8 @@ struct ExecutorTasks: Measurement {
             title: "One switch between tasks; × the default executor",
             columns: ["", "TimerExecutor on timerfd", "default executor"],
             remarks: [
-                "Two tasks suspend and resume each other \(grouped(Switch.count)) times, in turn. A thousand tasks "
-                    + "yield until there were as many switches. The tasks do nothing else.",
-                "A service has one thread. The default executor has one for each processor, and wakes another one for "
-                    + "a job that it could run, too.",
+                "The tasks do nothing else. A service has one thread. The default executor has one for each processor, "
+                    + "and wakes another one for a job that it could run, too."
             ]
         )
         for kind in Switch.allCases {

@@ -6,7 +6,6 @@ struct Footprint: Measurement {
     static let configuration = CommandConfiguration(
         abstract: "Builds a small static program with one timer, beside the same one with a DispatchSourceTimer."
     )
-    static let heading = "What a program pays"
 
     @OptionGroup var options: Options
 
@@ -25,9 +24,8 @@ struct Footprint: Measurement {
         }
         let (own, dispatch) = (figures[.ours] ?? [:], figures[.dispatch] ?? [:])
         var table = Table(
-            title: "A static program with one timer; × the same with a DispatchSourceTimer",
-            columns: [""] + Column.allCases.map(\.rawValue),
-            remarks: ["One build of each, from nothing; the starts take turns. The timer is due at once."]
+            title: "What a static program with one timer pays; × the same with a DispatchSourceTimer",
+            columns: [""] + Column.allCases.map(\.rawValue)
         )
         for side in Side.allCases {
             let cells = Column.allCases.map { column in

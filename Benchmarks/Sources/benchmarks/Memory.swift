@@ -10,15 +10,13 @@ struct Memory: Measurement {
     static let configuration = CommandConfiguration(
         abstract: "Bytes per timer, and how much memory stays after the timers have ended."
     )
-    static let heading = "Memory"
 
     @OptionGroup var options: Options
 
     static func tables(_ options: Options) throws -> [Table] {
         var table = Table(
             title: "Bytes per timer at \(grouped(options.many)) (Dispatch at 100,000); × Dispatch",
-            columns: ["", "resident", "allocated", "stays of the peak"],
-            remarks: ["One round, each row in a separate process: the figures hardly vary."]
+            columns: ["", "resident", "allocated", "stays of the peak"]
         )
         var rows: [MemoryCase.Kind: [String: Double]] = [:]
         for kind in MemoryCase.Kind.allCases {

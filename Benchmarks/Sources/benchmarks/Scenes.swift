@@ -9,7 +9,6 @@ struct Scenes: Measurement {
     static let configuration = CommandConfiguration(
         abstract: "Timers with a tolerance, idle time-outs and timers at rest, beside programs in C."
     )
-    static let heading = "Scenes: programs with many timers"
 
     @OptionGroup var options: Options
 
@@ -27,7 +26,7 @@ struct Scenes: Measurement {
             pace.values.append(try measure(.idle, .pace, options))
         }
         var table = Table(
-            title: "Processor time; beside a program in C, the floor",
+            title: "Scenes, processor time; ÷ a program in C, the floor",
             columns: ["", "measured", "PreciseTimer", "C program", "PreciseTimer ÷ C program"]
         )
         for scene in Scene.allCases where scene != .statistics {
@@ -45,12 +44,12 @@ struct Scenes: Measurement {
         }
         table.remarks += [
             "Of both shares of the idle time-outs, \(pace.text(.percent)) is the refreshing thread's sleep between its "
-                + "calls: 50 at each millisecond. A time-out takes 5 s, and a key has its turn every 2 s.",
-            "A fourth scene, one schedule and its cancel, is the row “pair” of the tables of scale.",
+                + "calls: 50 at each millisecond. A time-out takes 5 s, and a key has its turn every 2 s."
         ]
         var statistics = Table(
             title: "Processor time per tick with the service's statistics",
-            columns: ["", "with statistics", "without", "with ÷ without"]
+            columns: ["", "with statistics", "without", "with ÷ without"],
+            isDetail: true
         )
         let (with, without) = (own[.statistics], floor[.statistics])
         let cells = [with?.text(.nanoseconds), without?.text(.nanoseconds), with?.quotient(without)]

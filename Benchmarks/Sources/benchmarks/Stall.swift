@@ -9,7 +9,6 @@ struct Stall: Measurement {
     static let configuration = CommandConfiguration(
         abstract: "The longest time that any call takes while a million timers fire, grow, are listed, or end."
     )
-    static let heading = "Stalls: the longest wait of any call"
 
     @OptionGroup var options: Options
 
@@ -60,15 +59,12 @@ struct Stall: Measurement {
 
     private static func calls(_ seen: [StallRow: [Column: Figures]], _ options: Options) -> Table {
         var table = Table(
-            title: "Longest schedule or cancel, N = \(grouped(options.many)); × calls to another service meanwhile",
-            columns: ["", "longest", "control", "p99.99", "control p99.99"],
-            remarks: [
-                "The control's calls alternate with the others in the same thread: its wait is the machine's noise."
-            ]
+            title: "Longest schedule or cancel, N = \(grouped(options.many)) timers; × calls to an idle service",
+            columns: ["", "longest", "control", "p99.99", "control p99.99"]
         )
         let rows = StallRow.allCases.map { ($0.rawValue, seen[$0]?[.high]?.ratio(to: seen[$0]?[.controlHigh])) }
         let why =
-            "another thread holds the lock for one call or one batch of timers. If the machine stops it meanwhile, the "
+            "another thread holds the lock for one call or one batch of timers. If the machine stops that thread, the "
             + "call waits as long"
         let reference = "the control's p99.99"
         table.remarks += [Behind.remark(rows, above: Behind.floor, reference, why)].compactMap(\.self)
@@ -85,8 +81,9 @@ struct Stall: Measurement {
 
     private static func lateness(_ seen: [StallRow: [Column: Figures]]) -> Table {
         var table = Table(
-            title: "Lateness of a 1 ms timer on the same service meanwhile; × its p99 without the load",
-            columns: ["", "p99", "p99 without", "p50", "longest"]
+            title: "Lateness of a 1 ms timer on the loaded service; × its p99 without the load",
+            columns: ["", "p99", "p99 without", "p50", "longest"],
+            isDetail: true
         )
         for row in StallRow.allCases {
             guard let figures = seen[row], let high = figures[.highLateness] else { continue }
@@ -103,7 +100,7 @@ struct Stall: Measurement {
         let rows = StallRow.allCases.map { row in
             [row.rawValue, row.extra.name, seen[row]?[.extra]?.text(row.extra.unit) ?? "–"]
         }
-        return Table(title: "What was done meanwhile", columns: ["", "measured", "figure"], rows: rows)
+        return Table(title: "The load itself", columns: ["", "measured", "figure"], rows: rows, isDetail: true)
     }
 }
 

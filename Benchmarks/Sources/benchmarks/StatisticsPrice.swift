@@ -8,13 +8,12 @@ struct StatisticsPrice: Measurement {
         commandName: "statistics",
         abstract: "The price of collecting statistics, in nanoseconds per tick."
     )
-    static let heading = "Statistics"
 
     @OptionGroup var options: Options
 
     static func tables(_ options: Options) throws -> [Table] {
         var table = Table(
-            title: "Nanoseconds per inline tick; what statistics add to it",
+            title: "Nanoseconds per inline tick, and what statistics add",
             columns: ["", "without", "of the service", "of each timer", "of both"],
             remarks: [
                 "A handler only counts its call.",

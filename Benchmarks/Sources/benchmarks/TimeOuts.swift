@@ -11,7 +11,6 @@ struct TimeOuts: Measurement {
         commandName: "time-outs",
         abstract: "withTimeout beside a task group that races with Task.sleep."
     )
-    static let heading = "Time-outs of operations"
 
     @OptionGroup var options: Options
 
@@ -31,7 +30,7 @@ struct TimeOuts: Measurement {
             Behind.remark([(name, own.ratio(to: floor))], above: Behind.floor, "the bare task", why),
         ]
         var table = Table(
-            title: "One operation that ends at once, with a time-out of an hour; × a task group with Task.sleep",
+            title: "A time-out around an operation that ends at once; × a task group with Task.sleep",
             columns: ["", "time per operation", "÷ bare task"],
             remarks: [
                 "20,000 operations one after the other, in one task. The bare task is the floor: a task, awaited, "
@@ -91,7 +90,6 @@ struct IdleRefresh: Measurement {
         commandName: "idle-time-outs",
         abstract: "IdleTimeouts beside SwiftNIO's idle handler and a dictionary of Dispatch timers."
     )
-    static let heading = "Idle time-outs"
 
     @OptionGroup var options: Options
 
@@ -106,14 +104,12 @@ struct IdleRefresh: Measurement {
         }
         let (own, nio, reference) = (figures[0], figures[1], figures[2])
         var table = Table(
-            title: "Postponing one of 10,000 time-outs of 30 s, at random; × a dictionary of Dispatch timers",
+            title: "Postponing one of 10,000 idle time-outs; × a dictionary of Dispatch timers",
             columns: ["", "time per refresh"],
             remarks: [
-                "A million refreshes by one thread. IdleTimeouts finds the key in its dictionary under a lock. The "
-                    + "dictionary of Dispatch timers has no lock, and does nothing about a timer that is about to "
-                    + "fire.",
-                "SwiftNIO's handler belongs to a channel, here an embedded one, and no key is looked up: a read sets "
-                    + "an instant, on the channel's own thread only, and its task looks at it when it is due.",
+                "IdleTimeouts finds the key in its dictionary under a lock. The dictionary of Dispatch timers has no "
+                    + "lock, and does nothing about a timer that is about to fire. SwiftNIO's handler belongs to a "
+                    + "channel, so it looks up no key, and a read only sets an instant, on the channel's own thread."
             ]
         )
         for (side, figure) in zip(Side.allCases, figures) {

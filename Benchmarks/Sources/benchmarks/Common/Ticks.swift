@@ -19,8 +19,9 @@ enum Ticks {
     static var count: Int { counter.load(ordering: .relaxed) }
 
     static func note() {
-        let count = counter.add(1, ordering: .relaxed).newValue
-        if count == 1 { first.store(Clock.now(), ordering: .relaxed) }
+        // Read before it counts, so that the last tick, which counts later, cannot be the earlier one.
+        if counter.load(ordering: .relaxed) == 0 { first.store(Clock.now(), ordering: .relaxed) }
+        let count = counter.add(1, ordering: .acquiringAndReleasing).newValue
         if count == goal.load(ordering: .relaxed) {
             last.store(Clock.now(), ordering: .relaxed)
             finished.signal()

@@ -5,43 +5,33 @@ struct Scale: Measurement {
     static let configuration = CommandConfiguration(
         abstract: "The price of schedule, cancel, reschedule, fire and tick, with up to a million timers pending."
     )
-    static let heading = "Scale: nanoseconds per operation"
-
     @OptionGroup var options: Options
 
     static func tables(_ options: Options) throws -> [Table] {
-        let beside = try options.beside.map(Beside.init(package:))
         var results: [ScaleKey: Figures] = [:]
-        var quotes = BesideFigures()
         for count in options.counts {
             for round in options.rounds(with: count) {
-                for order in Sample.Order.allCases {
-                    for side in Side.allCases where side.takesPart(with: count) {
-                        let what = "\(grouped(count)) timers, \(order.rawValue)"
-                        progress("scale: \(what), round \(round + 1): \(side.title)")
-                        for (operation, figure) in try ScaleCase.figures(side, count, order, tick: false) {
-                            let key = ScaleKey(side: side, count: count, order: order, operation: operation)
-                            results[key, default: Figures()].values.append(figure)
-                        }
+                for side in Side.allCases where side.takesPart(with: count) {
+                    progress("scale: \(grouped(count)) timers, round \(round + 1): \(side.title)")
+                    for (operation, figure) in try ScaleCase.figures(side, count, tick: false) {
+                        let key = ScaleKey(side: side, count: count, operation: operation)
+                        results[key, default: Figures()].values.append(figure)
                     }
-                }
-                if count == options.counts.last, let beside {
-                    progress("scale: round \(round + 1): the programs beside")
-                    quotes.add(try beside.run())
                 }
             }
         }
         for round in options.rounds(with: Storm.timers) {
             for side in Side.allCases {
                 progress("scale: ticks, round \(round + 1): \(side.title)")
-                let figure = try ScaleCase.figures(side, Storm.timers, .sequential, tick: true)[.tick]
-                let key = ScaleKey(side: side, count: 0, order: .sequential, operation: .tick)
+                let figure = try ScaleCase.figures(side, Storm.timers, tick: true)[.tick]
+                let key = ScaleKey(side: side, count: Storm.timers, operation: .tick)
                 results[key, default: Figures()].values += figure.map { [$0] } ?? []
             }
         }
         let tables = ScaleTables(results: results)
-        let scales = options.counts.flatMap { count in Sample.Order.allCases.map { tables.table(count, $0) } }
-        return scales + [tables.tickTable()] + (beside == nil ? [] : quotes.tables(results))
+        var scales = options.counts.map(tables.table)
+        scales[scales.count - 1].remarks += tables.reasons(options.counts)
+        return scales
     }
 }
 
@@ -49,7 +39,6 @@ struct Scale: Measurement {
 struct ScaleKey: Hashable {
     let side: Side
     let count: Int
-    let order: Sample.Order
     let operation: Operation
 }
 
@@ -59,19 +48,18 @@ struct ScaleCase: ParsableCommand {
 
     @Argument var side: Side
     @Argument var count: Int
-    @Argument var order: Sample.Order
     @Flag var tick = false
 
     func run() throws {
         if tick { return Program.report(Operation.tick.rawValue, try side.tick()) }
-        for (operation, figure) in try side.operations(Sample(count: count, order: order)) {
+        for (operation, figure) in try side.operations(Sample(count: count)) {
             Program.report(operation.rawValue, figure)
         }
     }
 
     /// Runs the command. Returns nanoseconds per operation.
-    static func figures(_ side: Side, _ count: Int, _ order: Sample.Order, tick: Bool) throws -> [Operation: Double] {
-        let arguments = ["scale-case", side.rawValue, "\(count)", order.rawValue] + (tick ? ["--tick"] : [])
+    static func figures(_ side: Side, _ count: Int, tick: Bool) throws -> [Operation: Double] {
+        let arguments = ["scale-case", side.rawValue, "\(count)"] + (tick ? ["--tick"] : [])
         return try Program.figures(of: arguments)
             .reduce(into: [:]) { figures, figure in
                 if let operation = Operation(rawValue: figure.key) { figures[operation] = figure.value }
@@ -79,21 +67,16 @@ struct ScaleCase: ParsableCommand {
     }
 }
 
-extension Sample.Order: ExpressibleByArgument {}
-
-/// The tables of `scale`, with a sentence below each for the rows that are behind.
+/// The tables of `scale`, and sentences about the rows that are behind.
 struct ScaleTables {
     let results: [ScaleKey: Figures]
 
-    func table(_ count: Int, _ order: Sample.Order) -> Table {
+    func table(_ count: Int) -> Table {
         let reference = Side.dispatch.takesPart(with: count) ? Side.dispatch : .libevent
-        let first = Operation.pairAlone
-        let operations = Operation.allCases.filter { $0 != .tick && ($0 != first || count == 1_000) }
         var table = Table(
-            title: "\(grouped(count)) timers, \(order.rawValue) deadlines; × \(reference.title)",
-            columns: Self.columns,
-            rows: operations.map { row($0, count, order, reference) },
-            remarks: remarks(operations, count, order)
+            title: "Nanoseconds per operation, \(grouped(count)) timers; × \(reference.title)",
+            columns: [""] + Side.allCases.map(\.title) + ["PreciseTimer ÷ C heap"],
+            rows: operations(count).map { row($0, count, reference) }
         )
         let absent = Side.allCases.filter { !$0.takesPart(with: count) }.map(\.title)
         if !absent.isEmpty {
@@ -108,42 +91,38 @@ struct ScaleTables {
         return table
     }
 
-    func tickTable() -> Table {
-        Table(
-            title: "One tick of \(grouped(Storm.timers)) timers that are always due; × Dispatch",
-            columns: Self.columns,
-            rows: [row(.tick, 0, .sequential, .dispatch)],
-            remarks: remarks([.tick], 0, .sequential)
-        )
+    /// Those of always-due timers, and of a service without others, belong to the smallest table.
+    private func operations(_ count: Int) -> [Operation] {
+        Operation.allCases.filter { ![.tick, .pairAlone].contains($0) || count == Storm.timers }
     }
 
-    private static let columns = [""] + Side.allCases.map(\.title) + ["PreciseTimer ÷ C heap"]
-
-    private func figures(_ operation: Operation, _ count: Int, _ order: Sample.Order, _ side: Side) -> Figures? {
-        results[ScaleKey(side: side, count: count, order: order, operation: operation)]
+    private func figures(_ operation: Operation, _ count: Int, _ side: Side) -> Figures? {
+        results[ScaleKey(side: side, count: count, operation: operation)]
     }
 
-    private func row(_ operation: Operation, _ count: Int, _ order: Sample.Order, _ reference: Side) -> [String] {
-        func figures(_ side: Side) -> Figures? { self.figures(operation, count, order, side) }
+    private func row(_ operation: Operation, _ count: Int, _ reference: Side) -> [String] {
+        func figures(_ side: Side) -> Figures? { self.figures(operation, count, side) }
         let cells = Side.allCases.map { side in
             figures(side)?.text(.nanoseconds, against: side == reference ? nil : figures(reference)) ?? "–"
         }
         return [operation.rawValue] + cells + [figures(.ours)?.quotient(figures(.heap)) ?? "–"]
     }
 
-    /// The sentences of one table: operations that have the same reason share one.
-    private func remarks(_ operations: [Operation], _ count: Int, _ order: Sample.Order) -> [String] {
+    /// The sentences of all tables, with the highest ratio of each row. Operations of the same reason share a sentence.
+    func reasons(_ counts: [Int]) -> [String] {
         Side.allCases.filter { $0 != .ours }
             .flatMap { side in
                 var reasons: [String] = []
-                for operation in operations where !reasons.contains(operation.reason(beside: side)) {
+                for operation in Operation.allCases where !reasons.contains(operation.reason(beside: side)) {
                     reasons.append(operation.reason(beside: side))
                 }
                 return reasons.compactMap { reason in
-                    let rows = operations.filter { $0.reason(beside: side) == reason }
+                    let rows = Operation.allCases.filter { $0.reason(beside: side) == reason }
                         .map { operation in
-                            let own = figures(operation, count, order, .ours)
-                            return (operation.rawValue, own?.ratio(to: figures(operation, count, order, side)))
+                            let ratios = counts.compactMap { count in
+                                figures(operation, count, .ours)?.ratio(to: figures(operation, count, side))
+                            }
+                            return (operation.rawValue, ratios.max())
                         }
                     let limit = side == .heap ? Behind.floor : Behind.peer
                     return Behind.remark(rows, above: limit, side == .heap ? "the C heap" : side.title, reason)
@@ -183,7 +162,7 @@ enum Operation: String, CaseIterable {
     case reschedule = "reschedule, later"
     case cancel
     case fire
-    case tick
+    case tick = "tick, always due"
 }
 
 /// Measures one side with one sample.
@@ -252,35 +231,27 @@ enum ScalePass {
     private static func repetitions(_ sample: Sample) -> Int { max(1, 50_000 / sample.count) }
 }
 
-/// The targets and deadlines of one pass, the same for every side.
+/// The targets and deadlines of one pass, at random, and the same for every side.
 struct Sample: Sendable {
-    /// The order of deadlines, and the order in which timers are moved and cancelled.
-    enum Order: String, CaseIterable {
-        case sequential
-        case random
-    }
-
     /// Objects that have been referred to weakly before.
     let targets: [Target]
     /// Nanoseconds from scheduling to the deadline: an hour, and up to 29 seconds more.
     let delays: [UInt64]
     /// The timers in the order in which they are moved and cancelled.
     let turns: [Int]
-    /// Nanoseconds by which deadlines differ if all come due: zero, or up to a millisecond.
+    /// Nanoseconds by which deadlines differ if all come due: up to a millisecond.
     let spread: [UInt64]
 
     var count: Int { targets.count }
 
-    init(count: Int, order: Order) {
+    init(count: Int) {
         targets = (0..<count).map { _ in Target() }
         precondition(targets.map(Reference.init).allSatisfy { $0.target != nil })
         var random = Generator(state: 42)
         let (hour, range) = (3_600_000_000_000 as UInt64, 29_000_000_000 as UInt64)
-        let isRandom = order == .random
-        delays = (0..<count)
-            .map { isRandom ? hour + random.next() % range : hour + UInt64($0) * (range / UInt64(count)) }
-        turns = isRandom ? (0..<count).shuffled(using: &random) : Array(0..<count)
-        spread = (0..<count).map { _ in isRandom ? random.next() % 1_000_000 : 0 }
+        delays = (0..<count).map { _ in hour + random.next() % range }
+        turns = (0..<count).shuffled(using: &random)
+        spread = (0..<count).map { _ in random.next() % 1_000_000 }
     }
 }
 

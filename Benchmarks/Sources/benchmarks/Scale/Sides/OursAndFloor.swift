@@ -124,7 +124,7 @@ struct OurTimers: TimerSide {
 
     /// Moves the first entry on by a period, at each tick.
     static func tick() throws -> Double {
-        let sample = Sample(count: Storm.timers, order: .sequential)
+        let sample = Sample(count: Storm.timers)
         let side = try HeapFloor(sample)
         defer { side.close([]) }
         let start = Clock.now()
