@@ -21,7 +21,7 @@ internal import Synchronization
 /// before the program begins its work. Comparisons of one process take turns. Measure a release build: a debug build
 /// says so in a sentence.
 ///
-/// If the calling task is cancelled, the comparison ends within some 100 ms, with what was measured until then.
+/// If the calling task is cancelled, the comparison ends within some 100 ms, with the figures up to then.
 ///
 /// - Parameters:
 ///   - backends: The backends, in the order of the rows, at least one. A backend that is named again has one row, at
@@ -137,7 +137,7 @@ extension BackendComparison {
     /// Carries out a plan. The calling thread waits until its end. It calls `progress` some ten times a second,
     /// `goesOn` at least as often, which returns whether to go on, and `ticks` after each turn that counts with a line
     /// for each tick; the first call has the names of their columns. Rows whose threads get none of the plan's wishes
-    /// are foreign. Returns what was measured, maybe nothing, and why nothing more could be measured; nil if it was
+    /// are foreign. Returns the results, maybe none, and why the measurement stopped early; nil if it was
     /// stopped or came to its end.
     package static func measure(
         _ plan: MeasurementPlan,

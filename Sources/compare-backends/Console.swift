@@ -36,7 +36,7 @@ struct Console {
         if !isQuiet, !messages.obeysEscapes { say(plan.announcement) }
     }
 
-    /// Shows progress in place of the former progress.
+    /// Shows progress in place of the previous progress.
     mutating func show(_ progress: MeasurementProgress) {
         guard !isQuiet, messages.obeysEscapes else { return }
         let line = messages.text(progress.line(width: messages.width ?? 80))

@@ -113,7 +113,7 @@ struct OutputPath {
     let path: String
 
     /// Whether this is the standard output. The stream itself is written to: a file that it is would be cut to nothing
-    /// if it were opened anew, and a socket cannot be.
+    /// if it were opened again, and a socket cannot be.
     var isStandardOutput: Bool { path == "-" }
 
     init(_ path: String) throws(Failure) {

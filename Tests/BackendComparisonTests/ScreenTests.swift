@@ -104,7 +104,7 @@ import Testing
         let notes = [
             "timerfd: 1 tick later than 500 µs: 1 ready to run but not yet running.",
             "hybrid: the budget shortened the spin before 50 % of the deadlines",
-            "Note: --deliver queue: inline for bare.", "p50 leaves out 4 of 40 laps, which other work disturbed.",
+            "Note: --deliver queue: inline for bare.", "p50 excludes 4 of 40 laps: other work disturbed them.",
         ]
         #expect(notes.filter { !text.contains($0) } == [])
     }
@@ -123,6 +123,11 @@ import Testing
     }
 }
 
+@Test func aUnitStaysOnTheLineOfItsNumber() {
+    #expect("it costs 7 % of a core.".wrapped(at: 10) == ["it costs", "7 % of a", "core."])
+    #expect("up to 24 µs, at most".wrapped(at: 8) == ["up to", "24 µs,", "at most"])
+}
+
 /// The page's first answers: was the machine disturbed, and how far can the figures be believed?
 @Suite struct WordsTests {
     private func words(_ rows: [MeasuredRow] = Synthetic.rows, disturbed: Int = 0, others: Double = 1) -> Words {
@@ -135,10 +140,10 @@ import Testing
         let quiet = "Quiet: other programs used 1 % of the processors, and other guests of the host took 0 %."
         let (few, most) = (words(disturbed: 4), words(disturbed: 30, others: 97))
         #expect(words().disturbance == quiet)
-        let note = "p50 leaves out 4 of 40 laps, which other work disturbed."
+        let note = "p50 excludes 4 of 40 laps: other work disturbed them."
         #expect(few.disturbance == "\(quiet) \(note)" && few.notes == [note], "the words of the screen")
         let busy = "Busy: other programs used 97 % of the processors (load 1.3 on 2)."
-        #expect(most.disturbance == "\(busy) Other work disturbed 30 of 40 laps: too many to leave them out of p50.")
+        #expect(most.disturbance == "\(busy) Other work disturbed 30 of 40 laps: too many to exclude them from p50.")
         #expect(most.notes.isEmpty)
         // Under a load all laps count, and the load itself looks like a disturbance.
         let unseen = "Not measured under a load of other programs; other guests of the host took 0 %."
@@ -230,7 +235,7 @@ import Testing
     @Test func markdownIsTheScreen() {
         let text = Self.report.markdown
         let title = "\n| row | p50 | p99 (range) | missed | drift ppm | CPU | than timerfd |\n| --- | ---: |"
-        let parts = ["1 ms timer · 30 s", title, "\n| \"b\"\\|c\\* | 0.12 µs | ", "\n- timerfd is enough unless "]
+        let parts = ["1 ms timer · 30 s", title, "\n| \"b\"\\|c\\* | 0.12 µs | ", "\n- timerfd is good enough unless "]
         #expect(parts.filter { !text.contains($0) } == [])
     }
 

@@ -43,6 +43,9 @@ import Testing
         let version = try await Command.run(["--version"]).output
         let number = try #require(version.wholeMatch(of: /compare-backends (\d+\.\d+\.\d+)\s*/)?.1)
         #expect(try text("out.json").contains("\"version\":\"\(number)\""))
+        let changelog = Sample.folder.appending(path: "../../CHANGELOG.md").standardized
+        let newest = try String(contentsOf: changelog, encoding: .utf8).firstMatch(of: /\n## (\S+)\n/)?.1
+        #expect(newest == number, "the newest section of CHANGELOG.md")
         #expect(try text("out.json").contains(/"date":"20[0-9-]+T[0-9:]+Z"/))
     }
 
@@ -136,7 +139,7 @@ import Testing
     private static let words = [
         ("json", "\"needs\":[{\"need\":\"\(undecided)\",\"outcome\":\"undecided\",\"rows\":[{\"load\":\"idle\","),
         ("csv", "\n,,need \(undecided),4,,\ntimerfd,idle,need \(undecided),4,,\n"),
-        ("md", "\n\n**need timerfd.p99 \\< 76us: undecided**\n\n- undecided: timerfd, p99 75 µs (69–89); to"),
+        ("md", "\n\n**need timerfd.p99 \\< 76us: undecided**\n\n- undecided: timerfd, p99 67 µs (60–81); a decision"),
         ("html", ">need timerfd.p99 &lt; 76us: undecided</p>"),
     ]
 
@@ -159,7 +162,7 @@ import Testing
 
     /// The shell of the step `compare`, as a runner runs it: with -e.
     private func job() throws -> String {
-        let page = URL(filePath: #filePath).appending(path: "../../../Documentation/continuous-integration.md")
+        let page = URL(filePath: #filePath).appending(path: "../../../Documentation/results.md")
         let text = try String(contentsOf: page.standardized, encoding: .utf8)
         let step = try #require(text.firstMatch(of: /- name: compare\n +run: \|\n((?: {10}.*\n)+)/))
         return step.1.split(separator: "\n").map { $0.dropFirst(10) }.joined(separator: "\n")

@@ -62,7 +62,7 @@ struct CPUQuota: Hashable, Sendable {
         }
 
         /// Whether the groups that are shown begin at the root of all. In version 2 it is the only one without a type;
-        /// in version 1 it is the only one with `cgroup.sane_behavior`. A path with `..` leads out of what is shown.
+        /// in version 1 it is the only one with `cgroup.sane_behavior`. A path with `..` leads out of the visible tree.
         func isWhole(_ read: (String) -> String?) -> Bool {
             guard !names.contains("..") else { return false }
             return roots.contains { root in

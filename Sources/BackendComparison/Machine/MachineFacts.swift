@@ -1,6 +1,6 @@
 internal import PreciseTimer
 
-/// What a machine shows about its precision, and what it allows this process. A fact that the kernel does not show is
+/// Facts about a machine's precision, and about the rights of this process. A fact that the kernel does not show is
 /// nil.
 package struct MachineFacts: Hashable, Sendable {
     /// The machine itself.
@@ -18,7 +18,7 @@ package struct MachineFacts: Hashable, Sendable {
     /// Percent of the processors that this process may use, which other programs used during the work.
     var othersShare: Double?
     /// Percent of the work's time in which some program waited for a processor; nil, too, if a quota stopped the
-    /// process meanwhile, since the kernel counts that as waiting.
+    /// process in that time, since the kernel counts that as waiting.
     var waitingShare: Double?
     /// The number of periods of its quota in which this process was stopped during the work; nil without a quota.
     var stopsInWork: UInt64?
@@ -81,7 +81,7 @@ package struct MachineFacts: Hashable, Sendable {
 
 /// The facts of this machine, as the kernel shows them now.
 extension MachineFacts {
-    /// The facts of this machine, and what it allows this process. Takes less than a second.
+    /// The facts of this machine, and the rights of this process. Takes less than a second.
     package static var current: MachineFacts {
         var facts = MachineFacts(host: .current)
         facts.addSettings()
@@ -132,7 +132,7 @@ extension MachineFacts {
         watch.add(from: before, to: after, under: RowKey.idle)
         let state = watch.state(loadAverage: LoadAverage.current)
         (othersShare, loadAverage) = (state.others, state.loadAverage)
-        // If a quota stopped this process meanwhile, the pressure is its own, and is not known:
+        // If a quota stopped this process, the pressure is its own, and is not known:
         // Documentation/findings/quota-is-pressure.sh.
         (waitingShare, stopsInWork) = (state.waiting, state.quota?.stops)
         stolenNow = state.stolen.map { $0 * Double(watch.count) }

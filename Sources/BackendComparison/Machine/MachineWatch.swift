@@ -113,7 +113,7 @@ struct MachineWatch {
             (turn.stolen, turn.timeOfStealing) = (Double(late.stolen - early.stolen), elapsed * Double(count))
         }
         whole.add(turn)
-        // What is stolen beside programs of ours disturbs no turn without them.
+        // Time that is stolen beside our own programs disturbs no turn without them.
         if load != RowKey.idle { (turn.stolen, turn.timeOfStealing) = (0, 0) }
         ofLap.add(turn)
     }

@@ -106,7 +106,7 @@ struct RunDelay: Hashable, Sendable {
         var ofThreads: [String: UInt64] = [:]
         while let entry = unsafe readdir(folder) {
             let name = unsafe String(characters: entry.pointee.d_name)
-            // A thread may have ended meanwhile.
+            // A thread may have ended since.
             guard name != own, let text = ProcFile.text("/proc/self/task/\(name)/schedstat") else { continue }
             ofThreads[name] = nanoseconds(in: text) ?? 0
         }

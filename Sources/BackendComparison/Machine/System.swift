@@ -3,7 +3,7 @@ internal import Glibc
 package import TimerKernel
 
 extension Failure {
-    /// What was attempted, as in `creating a timerfd`, and why the system refused it.
+    /// The attempt, as in `creating a timerfd`, and why the system refused it.
     package init(_ attempted: String, _ errno: Errno) {
         self = .failed("\(attempted): \(unsafe String(cString: strerror(errno.number))) (errno \(errno.number))")
     }

@@ -52,7 +52,7 @@ final class BareTimer: Sendable {
             guard unsafe timerfd_settime(number, CInt(TFD_TIMER_ABSTIME), &setting, nil) == 0 else { return }
             var expirations: UInt64 = 0
             while unsafe read(number, &expirations, MemoryLayout<UInt64>.size) == -1, errno == EINTR {}
-            // The time of day may have been set back meanwhile.
+            // The time of day may have been set back since.
         } while clock == .wall && clock.nanoseconds < nanoseconds
     }
 }

@@ -4,7 +4,7 @@ internal import PreciseTimer
 /// stretches of all rows. A row that fails is given up, and the others go on.
 struct Measurement {
     let plan: MeasurementPlan
-    /// What was measured up to now, in the order of the table.
+    /// The measurements up to now, in the order of the table.
     private(set) var rows: [MeasuredRow]
     private(set) var laps: [Lap] = []
     /// How the system schedules the thread of each row's first tick, by the rows' names.
@@ -20,10 +20,10 @@ struct Measurement {
     /// How busy the machine was up to now.
     var machine: MachineState { watch.state(loadAverage: LoadAverage.current) }
 
-    /// Measures. The calling thread waits meanwhile. At the start and the end of each turn, and some ten times a second
+    /// Measures, and waits for the end. At the start and the end of each turn, and some ten times a second
     /// in between, it calls `goesOn`, which returns whether to go on. After each turn that counts it calls `turnEnded`,
     /// with the number of the lap, from 1. Returns whether it came to its end. Throws `Failure` if no row is
-    /// left, or the system refuses what all rows need. What was measured stays.
+    /// left, or the system refuses what all rows need. The measurements stay.
     mutating func run(
         goesOn: (MeasurementProgress) -> Bool,
         turnEnded: (Int, RowKey, TurnRecord) -> Void = { _, _, _ in }

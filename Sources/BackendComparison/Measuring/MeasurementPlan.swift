@@ -4,7 +4,7 @@ internal import TimerKernel
 /// A checked plan of a measurement. Every plan can be carried out.
 ///
 /// The lateness of a machine changes within milliseconds, for all rows alike. So rows take short turns, each on a fresh
-/// service, in an order that is drawn anew for each lap. Then, if two rows are equal, either is as likely the later one
+/// service, in a new random order for each lap. Then, if two rows are equal, either is as likely the later one
 /// of a lap as the other, whatever the machine does. A drift takes longer to show than a turn, so each row has one
 /// long stretch at the end: all rows at the same time, so that each has the whole of it.
 package struct MeasurementPlan: Equatable, Sendable {
@@ -30,7 +30,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         package var planted: [Planted] = []
         /// The lateness from which on the measurement finds the cause of a tick's lateness; nil for never.
         package var why: Duration?
-        /// What is asked of the system, and of rows that spin.
+        /// The options for the threads, and for rows that spin.
         package var wishes = ThreadWishes()
         /// The processors that the process may use.
         var processors = Processors.usable ?? Processors.online
@@ -151,7 +151,7 @@ package struct MeasurementPlan: Equatable, Sendable {
         return demands.first { !$0.isMet }?.words
     }
 
-    /// Every row under every load once, in an order that is drawn anew for each lap (from 1; the one that warms up is
+    /// Every row under every load once, in a new random order for each lap (from 1; the one that warms up is
     /// 0), so that no row always follows the same other row. All rows under one load follow each other, because they
     /// are compared.
     func order(inLap lap: Int) -> [PlannedRow] {

@@ -4,7 +4,7 @@ internal import PreciseTimerExecutor
 internal import Synchronization
 internal import TimerKernel
 
-/// Bare loops of system calls, the floor of what is possible.
+/// Bare loops of system calls, the floor.
 enum Bare: String, CaseIterable, Sendable {
     /// A loop that sets a timerfd and reads it.
     case timerFD = "bare"

@@ -14,8 +14,8 @@ struct RowRun {
         .milliseconds(5) + .nanoseconds(20) * (goal * timers) + .microseconds(10) * timers
     }
 
-    /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on;
-    /// nil if it says no.
+    /// Measures. The calling thread waits, and calls `watch` every 100 ms: it returns whether to go on. Nil if it says
+    /// no.
     func measure(_ watch: () -> Bool) throws(Failure) -> TurnRecord? {
         let goal = plan.deadlinesPerTurn
         let load = try LoadRun(planned.load, for: request.period * goal + request.patience)
@@ -126,7 +126,7 @@ struct Wait {
     /// The longest sleep.
     private static let slice = Duration.milliseconds(100)
 
-    /// Waits for an instant, and calls `watch` meanwhile. Returns whether to go on.
+    /// Calls `watch` until an instant. Returns whether to go on.
     func until(_ instant: TimerInstant, _ watch: () -> Bool) -> Bool {
         while instant.clock.now < instant {
             if !watch() { return false }
@@ -196,7 +196,7 @@ struct StretchRun {
     /// How much longer a stretch takes than its deadlines.
     static func timeBesideDeadlines(_ period: Duration) -> Duration { lead(period) + grace }
 
-    /// Measures. The calling thread waits meanwhile, and calls `watch` every 100 ms, which returns whether to go on.
+    /// Measures. The calling thread waits, and calls `watch` every 100 ms: it returns whether to go on.
     /// Each row has its recording, or why it failed. That of a row without a grid is incomplete; so are all if `watch`
     /// said no.
     func measure(_ watch: () -> Bool) -> [Result<Recording, Failure>] {

@@ -1,7 +1,7 @@
 internal import PreciseTimer
 internal import Synchronization
 
-/// What was recorded of a row in one turn.
+/// The record of a row in one turn.
 struct TurnRecord: Hashable, Sendable {
     /// One recording for each timer; none if the row failed.
     var recordings: [Recording]

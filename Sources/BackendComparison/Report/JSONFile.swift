@@ -12,7 +12,7 @@ package enum JSONFile {
         return String(decoding: try encoder.encode(Form(report)), as: UTF8.self)
     }
 
-    /// Reads the results in a file's text. What they mean is not read but made anew,
+    /// Reads the results in a file's text. Their meaning is not read, but decided again,
     /// except for the needs.
     ///
     /// - Throws: `Failure`, to be printed behind the file's name.
@@ -106,7 +106,7 @@ private struct Form: Codable {
     let laps: [String: [Double?]]
     let remarks: [String]
     let stopped: Bool
-    /// Absent without needs. They keep what was said after the measurement, although the figures are made anew: the
+    /// Absent without needs. They keep the outcomes of the measurement, although the figures are computed again: the
     /// earlier file that a need names may be another one now.
     let needs: [Judgement]?
     let rows: [RowForm]

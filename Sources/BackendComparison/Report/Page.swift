@@ -47,7 +47,7 @@ struct Page {
         )
     }
 
-    /// What was measured and what follows, beside what a stranger asks first.
+    /// The measurement and its conclusions, beside the answers to a stranger's first questions.
     private var head: Markup {
         let sentences = words.sentences.filter { !words.disturbance.contains($0) }
         let more = sentences.dropFirst().joined(separator: " ")
@@ -189,7 +189,7 @@ struct Markup {
 
     static func list(_ pieces: [Markup]) -> Markup { Markup(html: pieces.map(\.text).joined()) }
 
-    /// Names with what is said of each, and the class of that.
+    /// Names with their texts, and the class of each text.
     static func definitions(_ parts: [(name: String, text: String, kind: String?)], class: String? = nil) -> Markup {
         let pairs: [[Markup]] = parts.map { part in
             [Markup("dt", text: part.name), Markup("dd", ["class": part.kind], text: part.text)]

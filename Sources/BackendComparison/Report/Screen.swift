@@ -1,4 +1,4 @@
-/// The results as a person reads them first: what was measured and whether the machine was busy, a line for each row,
+/// The results as a person reads them first: the measurement and whether the machine was busy, a line for each row,
 /// and what follows. If a terminal is too narrow for all columns, some are left out, and in a wide table they stand in
 /// blocks below each other. No line is broken, unless a single word is longer.
 extension Report {
@@ -183,16 +183,20 @@ private enum Ink: String, Sendable {
 }
 
 extension String {
-    /// Lines of whole words that are at most so wide. A longer word has a line of its own.
+    /// Lines of whole words that are at most so wide. A longer word has a line of its own. A unit stays by its number.
     func wrapped(at width: Int) -> [String] {
-        split(separator: " ")
-            .reduce(into: [String]()) { lines, word in
-                if let last = lines.last, last.count + 1 + word.count <= width {
-                    lines[lines.count - 1] = "\(last) \(word)"
-                } else {
-                    lines.append(String(word))
+        func joined(_ parts: [String], _ part: String, _ fits: (String) -> Bool) -> [String] {
+            guard let last = parts.last, fits(last) else { return parts + [part] }
+            return parts.dropLast() + ["\(last) \(part)"]
+        }
+        let words = split(separator: " ").map(String.init)
+            .reduce([String]()) { words, word in
+                let unit = word.prefix { $0.isLetter || $0 == "%" }
+                return joined(words, word) {
+                    ["%", "ns", "µs", "us", "ms", "s"].contains(unit) && $0.last?.isNumber == true
                 }
             }
+        return words.reduce([String]()) { lines, word in joined(lines, word) { $0.count + 1 + word.count <= width } }
     }
 
     /// A label, and a text that is wrapped beside it; or below it, from a column on, if beside it there is no room. In

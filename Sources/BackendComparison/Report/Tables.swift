@@ -26,7 +26,7 @@ extension Report {
     }
 }
 
-/// The results as GitHub's Markdown: what was measured, the table, what follows, and the needs.
+/// The results as GitHub's Markdown: the measurement, the table, its conclusions, and the needs.
 extension Report {
     package var markdown: String {
         let words = Words(self)

@@ -6,7 +6,7 @@ struct Words: Sendable {
 
     init(_ report: Report) { self.report = report }
 
-    /// What was measured, where and how long, in one line with as many of the facts as fit.
+    /// The measurement, the machine and the time, in one line with as many of the facts as fit.
     func heading(width: Int = .max) -> String {
         let options = results.options
         let period = DurationText.spaced(nanoseconds: options.period)
@@ -41,14 +41,14 @@ struct Words: Sendable {
 
     private var lapsLeftOut: String? {
         guard results.lapsLeftOut > 0 else { return nil }
-        return "p50 leaves out \(results.lapsLeftOut) of \(results.laps.count) laps, which other work disturbed."
+        return "p50 excludes \(results.lapsLeftOut) of \(results.laps.count) laps: other work disturbed them."
     }
 
     /// Disturbed laps that count, since the others are too few.
     private var lapsKept: String? {
         let disturbed = results.laps.count(where: \.isDisturbed)
         guard disturbed > 0, results.rows.contains(where: { $0.key.load == RowKey.idle }) else { return nil }
-        return "Other work disturbed \(disturbed) of \(results.laps.count) laps: too many to leave them out of p50."
+        return "Other work disturbed \(disturbed) of \(results.laps.count) laps: too many to exclude them from p50."
     }
 
     /// How far the figures can be believed.
@@ -206,7 +206,7 @@ extension NumberText {
     }
 }
 
-/// What is known of the machine or of the measurement, for a reader who repeats it: a name, and a few sentences. JSON
+/// A fact of the machine or of the measurement, for a reader who repeats it: a name, and a few sentences. JSON
 /// and the page have them.
 struct Fact: Codable, Hashable, Sendable {
     let name: String

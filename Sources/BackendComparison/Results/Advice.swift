@@ -65,8 +65,8 @@ private struct Conclusion: Hashable, Sendable {
         parts: [.text("there are too few laps to compare the rows: measure longer (--time)")]
     )
 
-    /// A row that misses so many percent of its deadlines does not serve the period; nobody pays for so few
-    /// nanoseconds; and a lower price is none.
+    /// A row that misses so many percent of its deadlines does not serve the period; fewer nanoseconds are not worth a
+    /// sentence; and a lower price is none.
     fileprivate static let (hopeless, negligible, cheap) = (5.0, 500.0, 0.5)
     /// The earlier rows that are described; of others, the name is enough.
     private static let most = 2
@@ -121,19 +121,17 @@ private struct Conclusion: Hashable, Sendable {
             .sorted { $0.saving > $1.saving }
         guard let first = earlier.first else {
             let least = NumberText.time(negligible)
-            let text = "\(base.key.row) is enough: at p50, no other backend is earlier by \(least) or more"
+            let text = "\(base.key.row) is good enough: at p50, no other backend is earlier by \(least) or more"
             return isEnough ? Conclusion(parts: [.text(text)], isName: true) : nil
         }
         func time(_ row: RowReport) -> Part { .time(row.saving...row.saving) }
-        // With one such row, its saving has just been named.
-        let isNamed = isEnough && earlier.count == 1
-        let difference = isNamed ? time(first) : .text("such differences")
+        let difference = earlier.count == 1 ? time(first) : .text("such differences")
         var parts = [.text("at p50, ")] as [Part]
-        if isEnough { parts = [.text("\(base.key.row) is enough unless "), difference, .text(" matter: ")] }
+        if isEnough { parts = [.text("\(base.key.row) is good enough unless "), difference, .text(" matter; ")] }
         for (place, row) in earlier.prefix(most).enumerated() {
             let cost = row.cpu.flatMap { cpu in base.cpu.map { cpu.value - $0.value } } ?? 0
             parts += [
-                .text("\(place > 0 ? "; " : "")\(row.key.row) saves "), isNamed ? .text("them") : time(row),
+                .text("\(place > 0 ? "; " : "")\(row.key.row) is "), time(row), .text(" earlier"),
                 .price(cost...cost), .text(drawback(of: row, base)),
             ]
         }
@@ -156,7 +154,7 @@ private struct Conclusion: Hashable, Sendable {
         return parts.isEmpty ? "" : ", but \(parts.joined(separator: ", and "))"
     }
 
-    /// The rows that can be told from the base by p99.
+    /// The rows that differ from the base by p99.
     private static func tails(_ base: RowReport, _ others: [RowReport]) -> Conclusion? {
         guard others.contains(where: { $0.p99Ratio != nil }) else { return nil }
         func words(_ verdict: Ratio.Verdict) -> String? {
@@ -210,8 +208,8 @@ extension Conclusion.Part {
     private static func text(ofPrice price: ClosedRange<Double>) -> String {
         let ends = [price.lowerBound, price.upperBound].map { NumberText.fixed($0, places: 0) }
         if price.upperBound < Conclusion.cheap { return "" }
-        if price.lowerBound < Conclusion.cheap { return " for up to \(ends[1]) % of a core" }
-        return " for \(ends[0] == ends[1] ? ends[0] : "\(ends[0]) to \(ends[1])") % of a core"
+        if price.lowerBound < Conclusion.cheap { return " and costs up to \(ends[1]) % of a core" }
+        return " and costs \(ends[0] == ends[1] ? ends[0] : "\(ends[0]) to \(ends[1])") % of a core"
     }
 }
 

@@ -12,7 +12,7 @@ struct Estimate: Hashable, Sendable {
         self.interval = interval
     }
 
-    /// The same seen from the other side: what is later by it is earlier by this.
+    /// The same seen from the other side: later becomes earlier.
     static prefix func - (estimate: Estimate) -> Estimate {
         Estimate(-estimate.value, estimate.interval.map { -$0.upperBound ... -$0.lowerBound })
     }

@@ -1,4 +1,4 @@
-/// Why the instrument cannot do what it was asked for, in one line, and the exit code that says so.
+/// Why the instrument fails, in one line, and the exit code that says so.
 package struct Failure: Error, Hashable, CustomStringConvertible {
     package let code: Int32
     package let description: String

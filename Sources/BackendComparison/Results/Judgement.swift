@@ -34,7 +34,7 @@ struct Judgement: Codable, Hashable, Sendable {
         let row: String
         let load: String
         let outcome: Outcome
-        /// What was measured, and what is missing to a decision.
+        /// The measured figure, and what a decision still needs.
         let reason: String
 
         /// The row's name in needs, as `timerfd@cpu:2`.

@@ -6,13 +6,13 @@ package struct Results: Hashable, Sendable {
     var machine = MachineState()
     /// What the machine did in each lap, in their order.
     var laps: [Lap] = []
-    /// What was measured otherwise than asked, one sentence each without its full stop.
+    /// Differences from the request, one sentence each without its full stop.
     var remarks: [String] = []
     /// In the order of the table.
     var rows: [MeasuredRow]
     /// Whether the measurement was stopped before its end.
     var isStopped = false
-    /// What was needed of the rows, and whether they give it, as it was judged after the measurement.
+    /// The needs, with their outcomes as they were judged after the measurement.
     var judgements: [Judgement] = []
 
     /// A row by its name and load; nil if it was not measured.
@@ -20,7 +20,7 @@ package struct Results: Hashable, Sendable {
         rows.first { $0.key.row == name && $0.key.load == load }
     }
 
-    /// What is missing, a few words each; empty if the results are complete.
+    /// The missing parts, a few words each; empty if the results are complete.
     var missing: [String] {
         func names(_ rows: [MeasuredRow]) -> String { rows.map(\.key.description).joined(separator: ", ") }
         var missing: [String] = []
@@ -49,7 +49,7 @@ struct Origin: Codable, Hashable, Sendable {
     let version: String
 }
 
-/// What was asked for. Only results of equal questions can be compared.
+/// The request. Only results of equal requests can be compared.
 struct Options: Codable, Hashable, Sendable {
     /// Nanoseconds between two deadlines of a timer.
     var period: UInt64
@@ -67,7 +67,7 @@ struct Options: Codable, Hashable, Sendable {
     var seed: UInt64 = 1
     /// The nanoseconds from which on the causes of late ticks were counted; nil if they were not.
     var why: UInt64?
-    /// What was asked of the threads, as on the command line: `fifo:80 cpu:1`; nil for nothing.
+    /// The options of the threads, as on the command line: `fifo:80 cpu:1`; nil for nothing.
     var thread: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -166,7 +166,7 @@ extension Results {
         func quota(_ results: Results) -> String {
             results.host.cpuQuota.map { NumberText.fixed($0, places: 2) } ?? "none"
         }
-        // What one of them does not know does not differ.
+        // An unknown value does not differ.
         let facts: [(name: String, of: (Results) -> String?)] = [
             ("the period", { DurationText.spaced(nanoseconds: $0.options.period) }),
             ("the timers", { "\($0.options.timers)" }), ("the place of the handlers", { $0.options.delivery }),

@@ -9,7 +9,7 @@ internal import Synchronization
 /// statistic from a stationary sequence", 1986): rounds are drawn with replacement, as many as there are, a thousand
 /// times, and the interval leaves out the outermost 1 % of the thousand figures. An interval of order statistics would
 /// take each deadline for independent, and is too narrow by far on a machine that stalls. This one is too narrow, too,
-/// for a figure that a few stalls make: `Documentation/verdicts.md` says by how much. If few deadlines were missed, no
+/// for a figure that a few stalls make: `Documentation/comparison.md` says how much. If few deadlines were missed, no
 /// draw can show many more, so the interval of their share is at least that of a Poisson count. Rows are compared in
 /// the same draws, since they shared the machine's moods.
 struct Rounds: Sendable {

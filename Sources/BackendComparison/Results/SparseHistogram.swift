@@ -18,7 +18,7 @@ struct SparseHistogram: Hashable, Sendable {
     /// The number of values.
     private(set) var count: UInt64 = 0
 
-    /// The greatest value that can be told from others, in nanoseconds: one hour.
+    /// The greatest value that is kept apart from others, in nanoseconds: one hour.
     static let greatest: UInt64 = 3_600_000_000_000
     /// The most values of a histogram from a file: many such histograms can be added before a count overflows.
     private static let most: UInt64 = 1 << 48
