@@ -27,7 +27,7 @@ struct JobQueue: Sendable {
         case requested
         /// The service has ended, and a block on a Dispatch queue will run jobs.
         case elsewhere
-        /// This thread runs jobs, of which the present one has this kind.
+        /// This thread runs jobs, of which the current one has this kind.
         case running(ThreadID, QueuedJob.Kind?)
     }
 
@@ -49,8 +49,8 @@ struct JobQueue: Sendable {
     /// Adds a job, from a thread. Returns true if that must request a turn. Constant time, amortized.
     mutating func add(_ job: QueuedJob, from thread: ThreadID, isInRound: @autoclosure () -> Bool) -> Bool {
         var job = job
-        // Nobody can ask a job for its task. A task that moves to an actor enqueues its job by itself. If this guess is
-        // wrong, the task's next step outside of the actor takes a job more.
+        // Nothing says which task a job belongs to. A task that moves to an actor enqueues its job by itself. If this
+        // guess is wrong, the task's next step outside of the actor takes a job more.
         if job.kind == .actor, case .running(thread, let kind?) = turn, kind != .actor { job.kind = .actorInTask }
         arrived.append(job)
         count &+= 1

@@ -88,7 +88,7 @@ private final class Sleep: Sendable {
         guard let job = take() else { return }
         let wait = wait
         Task.detached {
-            // Nobody cancels this task, and the sleeping task is woken whatever happens.
+            // Nothing cancels this task, and the sleeping task is woken whatever happens.
             try? await wait()
             globalConcurrentExecutor.enqueue(job)
         }

@@ -113,11 +113,11 @@ extension TimerExecutor {
             onEnd: { [weak self] _ in if let self, hasWaitingJobs { requestTurn() } },
             handler: { executor, _ in executor.takeTurn() }
         )
-        let former = timer.withLock(inForkedChild: nil) { timer in
+        let previous = timer.withLock(inForkedChild: nil) { timer in
             defer { timer = new }
             return timer
         }
-        former?.cancel()
+        previous?.cancel()
         return new
     }
 
@@ -130,7 +130,7 @@ extension TimerExecutor {
     /// How many jobs have arrived.
     package var jobs: Int { queue.locked(inForkedChild: 0) { $0.count } }
 
-    /// Whether the calling thread runs jobs, or an inline handler of the service, so that no job runs meanwhile.
+    /// Whether the calling thread runs jobs, or an inline handler of the service, so that no other job can run.
     var isHere: Bool {
         let thread = ThreadID.current
         return queue.locked(inForkedChild: false) {

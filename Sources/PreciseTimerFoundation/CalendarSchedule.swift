@@ -3,13 +3,13 @@ internal import PreciseTimer
 
 /// A schedule of the calendar as the user wrote it: what the clocks of which zone show, and what is left to chance.
 struct CalendarSchedule: Sendable {
-    /// What it is called, as in `daily at 02:30`.
+    /// Its name, as in `daily at 02:30`.
     private let name: String
     /// What the clocks show at its dates.
     private let dates: [DateComponents]
-    /// The zone of the clocks; nil for the present one.
+    /// The zone of the clocks; nil for the system's.
     private let zone: TimeZone?
-    /// What is wrong with the components, and what to do.
+    /// The fault of the components, and what to do.
     private let flaw: String?
     private let count: Int?
     private let spread: Duration?
@@ -94,7 +94,7 @@ struct CalendarSchedule: Sendable {
     private func refusal(_ what: String) -> TimerError { .refusedSchedule("\(name) \(what)") }
 }
 
-/// What is wrong with components, and what to do: the reasons of refusals.
+/// The faults of components, and what to do: the reasons of refusals.
 extension DateComponents {
     /// The flaw of a time of a day, which has an hour; nil if it has none.
     var flawOfTime: String? {

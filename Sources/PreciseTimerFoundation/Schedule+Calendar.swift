@@ -20,7 +20,7 @@ public import PreciseTimer
 /// count only if there is no such file. Without a zone the clocks of the system count, as date(1) shows them: the
 /// variable `TZ`, or else `/etc/localtime`. A description names the zone and the source of its rules. A zone that is
 /// not found, or whose file is damaged, is refused when the timer is scheduled. A new or changed file is noticed within
-/// about a minute. An absent file changes nothing: what was read last stays. Do not pass `TimeZone.current` to mean the
+/// about a minute. An absent file changes nothing: the last reading stays. Do not pass `TimeZone.current` to mean the
 /// system's zone: Foundation knows it by name only, and guesses the name if `/etc/localtime` is no link.
 ///
 /// Each has the parameters of `every(_:after:count:spread:jitter:for:)` of `PreciseTimer.Schedule`, in the

@@ -78,7 +78,7 @@ extension PeriodicService {
         if let failure { throw failure }
     }
 
-    /// Lets the present schedule begin, unless the timer follows it already. Returns the error of one that was set
+    /// Lets the current schedule begin, unless the timer follows it already. Returns the error of one that was set
     /// before that, and makes no sense.
     private func failureOfBeginning(_ timer: PreciseTimer, _ known: Int?) -> TimerError? {
         var known = known
@@ -179,7 +179,7 @@ extension TimerError.Code {
 }
 
 /// Hands the ticks of a timer to the task of a service. The handler of a tick returns when the task has dealt with it,
-/// so that the timer counts the deadlines that pass meanwhile, and a fixed delay begins then.
+/// so that the timer counts the deadlines that pass during it, and a fixed delay begins then.
 final class TickHandover: Sendable {
     enum News: Sendable {
         /// A tick, and the handler that waits for the end of its run.

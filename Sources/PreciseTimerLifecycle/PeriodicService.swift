@@ -176,7 +176,7 @@ public final class PeriodicService: Service {
         ) { _ in try await job() }
     }
 
-    /// What it has done so far, also while a run is going on. From any thread, in constant time. The counts of several
+    /// Its runs so far, also while a run is going on. From any thread, in constant time. The counts of several
     /// calls of ``run()`` add up.
     public var counts: Counts { state.withLock { $0.counts } }
 
@@ -225,7 +225,7 @@ public final class PeriodicService: Service {
 }
 
 extension PeriodicService: CustomStringConvertible, CustomReflectable {
-    /// The job's name or place, and its present schedule, as in `periodic service "refresh", every 30 s`.
+    /// The job's name or place, and its current schedule, as in `periodic service "refresh", every 30 s`.
     public var description: String {
         "periodic service \(label.map { "\"\($0)\"" } ?? "(\(file):\(line))"), \(state.withLock { $0.schedule })"
     }

@@ -112,7 +112,7 @@ public struct TimerShutdown: Service, CustomStringConvertible {
         if Task.isCancelled { try await ending.performAfterCancellation() }
     }
 
-    /// What is ended. The timers of a bag are those of the beginning of the shutdown.
+    /// The holder to end. The timers of a bag are those of the beginning of the shutdown.
     private enum Ending {
         case service(TimerService)
         case members([any TimerHolder])

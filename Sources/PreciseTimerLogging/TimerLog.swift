@@ -29,7 +29,7 @@ public final class TimerLog: Sendable {
     private let name: LoggedName?
     private let logger: Logger
     private let level: Logger.Level
-    /// What was logged so far.
+    /// The lines so far.
     private let logged = Lock(Logged())
 
     private struct Logged {

@@ -24,7 +24,7 @@ public import PreciseTimer
 ///
 /// The percentiles have the dimension `percentile`, too, with the values 50, 99 and 100. If there was no tick since the
 /// last report, they have no value: their gauges are destroyed until they have one, so no old value looks like the
-/// present one, and an alert on a late tick ends by itself. A backend that ignores the destruction, such as statsd,
+/// current one, and an alert on a late tick ends by itself. A backend that ignores the destruction, such as statsd,
 /// keeps the last value; with `recordsNaN: true`, a gauge without a value is NaN instead. Not every backend knows NaN:
 /// one that writes JSON may lose all gauges of the program to it. If the reports are made on the same service, their
 /// timer counts, too.
@@ -39,7 +39,7 @@ public final class TimerMetrics: Sendable {
     private let reports = Lock(Reports())
 
     private struct Reports {
-        /// What was reported so far; nil before the first report.
+        /// The reports so far; nil before the first report.
         var reported: (statistics: PreciseTimer.Statistics?, slowHandlers: Int)?
         /// How many reports are wanted: one that is being made, and others.
         var requests = 0
@@ -90,14 +90,14 @@ public final class TimerMetrics: Sendable {
             handler: { metrics, _ in metrics.report() }
         )
         service.collectsStatistics = true
-        // What was before this object is not reported.
+        // Ticks before this object existed are not reported.
         reports.withLock(inForkedChild: ()) { $0.reported = (service.statistics, service.slowCalls) }
         report()
     }
 
     deinit {
         if reports.isOfAnotherProcess { return }
-        // A backend that sends each value at once gets the last ones, and keeps no gauge that nobody sets again.
+        // A backend that sends each value at once gets the last ones, and keeps no gauge that is never set again.
         if let news = news { handles.count(news) }
         handles.hide()
         // The label is free again after this, so no other reporter has handles that are destroyed here.
@@ -147,7 +147,7 @@ public final class TimerMetrics: Sendable {
         }
     }
 
-    /// Ends a report, and tells whether another one was asked for meanwhile.
+    /// Ends a report, and returns whether another one was asked for during it.
     private var hasAnotherRequest: Bool {
         reports.withLock(inForkedChild: false) { reports in
             reports.requests = min(reports.requests - 1, 1)
@@ -166,7 +166,7 @@ extension TimerService {
     fileprivate var slowCalls: Int { slowHandlers.map(\.count).reduce(0, +) }
 }
 
-/// A gauge that its backend has only while it has a value: an older value would look like the present one, and not
+/// A gauge that its backend has only while it has a value: an older value would look like the current one, and not
 /// every backend knows NaN. One thread at a time shows a value.
 private final class PassingGauge: Sendable {
     private let make: @Sendable () -> Gauge

@@ -16,7 +16,7 @@ extension PreciseTimer.Schedule {
     ///   - count: the number of ticks after which the timer ends; nil for no end.
     /// - Returns: the schedule.
     public static func rate(_ rate: Double, per duration: Duration, count: Int? = nil) -> Self {
-        // What is no number, or too great, is refused when the timer is scheduled.
+        // A value that is no number, or too great, is refused when the timer is scheduled.
         let millionths = Int(exactly: (rate * 1_000_000).rounded()) ?? (rate > 0 ? .max : 0)
         var (divisor, rest) = (1_000_000, max(millionths, 0))
         while rest > 0 { (divisor, rest) = (rest, divisor % rest) }

@@ -72,7 +72,7 @@ extension AlarmConformance.Clause: CustomStringConvertible {
     }
 }
 
-// What `dump`, a debugger and a failed expectation show: the description, and no parts, which may change meanwhile.
+// What `dump`, a debugger and a failed expectation show: the description, and no parts, which may change.
 
 extension VirtualTime: CustomReflectable {
     /// Shows the description alone.

@@ -26,7 +26,7 @@ package final class VirtualAlarm: SteppingAlarm {
         /// How late the next firing will be; negative if it will be early.
         var wakeError = Duration.zero
         var isStopped = false
-        /// Who is told of steps of the clock and of suspensions.
+        /// Is called for steps of the clock and of suspensions.
         var watchers: [Watcher] = []
 
         /// Lets time pass.
@@ -226,7 +226,7 @@ package final class VirtualAlarm: SteppingAlarm {
     private func nextFaultHappens() -> UInt64 {
         let (end, changes, watchers) = state.withLock { state in
             var changes: ClockChanges?
-            // Another thread may have injected an earlier one meanwhile.
+            // Another thread may have injected an earlier one.
             let (elapsed, fault) = state.faults.removeFirst()
             state.pass(elapsed - min(state.elapsed, elapsed))
             switch fault {

@@ -73,7 +73,7 @@ package final class Follower: Sendable {
 
     var isBack: Bool { hasRun.load(ordering: .acquiring) }
 
-    /// Sends the task, unless it is still on its way. Nobody awaits it, because that would raise its priority.
+    /// Sends the task, unless it is still on its way. No task awaits it, because that would raise its priority.
     func send() {
         guard hasRun.exchange(false, ordering: .relaxed) else { return }
         Task.detached(priority: priority) { self.hasRun.store(true, ordering: .releasing) }
@@ -139,7 +139,7 @@ extension VirtualTime {
         }
     }
 
-    /// Whether jobs of the executor are ready, and nobody else runs them. Moving time by no time at all runs them.
+    /// Whether jobs of the executor are ready, and no other thread runs them. Moving time by no time at all runs them.
     private var hasWaitingJobs: Bool {
         madeExecutor.withLock { $0 }.map { $0.hasWaitingJobs && !alarm.isFiring } ?? false
     }

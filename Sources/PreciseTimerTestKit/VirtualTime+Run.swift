@@ -103,7 +103,7 @@ extension VirtualTime {
                 return false
             }
             endTimersOfDeadTargets()
-            // The handler may call an actor, and nobody knows when that is done.
+            // The handler may call an actor, and it is not known when that is done.
             if work.contains(.handler) { executor.noteStray() }
             isSettled = false
             roundsWithoutJobs = executor.jobs == jobs ? roundsWithoutJobs + 1 : 0

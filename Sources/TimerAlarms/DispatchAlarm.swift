@@ -9,13 +9,13 @@ package import TimerKernel
 /// releases the source before activating it. It never sets a deadline that Dispatch takes for one of another clock.
 /// Its initialiser throws in a process in which Dispatch cannot work.
 package final class DispatchAlarm: TimerAlarm {
-    /// The source, and what it was last set to.
+    /// The source, and its last setting.
     private struct State {
         let source: any DispatchSourceTimer
         var first: TimerInstant?
         var period: UInt64?
 
-        /// Does what was last set.
+        /// Applies the last setting.
         func schedule() {
             guard let first else { return source.schedule(deadline: .distantFuture) }
             if first.clock == .wall {
@@ -138,7 +138,7 @@ extension DispatchAlarm: RenewedAlarm {
     /// A source that repeats goes on with its own period: from its first deadline, so that it keeps its grid.
     package func renew() { state.withLock { $0.schedule() } }
 
-    /// What is due when a source is set needs no timer of the kernel, and libdispatch does not tell if that fails.
+    /// A deadline that is due when a source is set needs no timer of the kernel, whose failure libdispatch hides.
     package var mayLimp: Bool { true }
 }
 

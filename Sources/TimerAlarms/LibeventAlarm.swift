@@ -82,7 +82,7 @@ package import TimerKernel
     }
 
     /// Runs the loop until the alarm is stopped. The loop returns each minute: if its descriptors were closed from
-    /// outside it is not told, and finds out when it waits for them again.
+    /// outside it is not woken, and finds out when it waits for them again.
     private func run(_ onFailure: (TimerError) -> Void) {
         while !isStopped.load(ordering: .acquiring), !hasFailed.load(ordering: .acquiring) {
             var minute = timeval(tv_sec: 60, tv_usec: 0)

@@ -16,14 +16,14 @@ package final class PollableAlarm: TimerAlarm {
     private enum Firing {
         static let none = 0
         static let goesOn = 1
-        /// Another thread came meanwhile, took the expiry, and left.
+        /// Another thread came, took the expiry, and left.
         static let hasRefused = 2
     }
 
     /// A lock that is only tried. Acquiring and releasing: a firing sees everything that the one before it has done.
     private let firing = Atomic(Firing.none)
     /// From when on the timer may be readable, in nanoseconds. Stored with ``settings`` locked, before the timer is
-    /// set: a thread that is told of an expiry sees it, because the kernel's lock on the timer lies in between.
+    /// set: a thread that epoll wakes for an expiry sees it, because the kernel's lock on the timer lies in between.
     private let expiry = Atomic<UInt64>(0)
     /// How often the timer was set.
     private let settings = Lock(0)
@@ -79,9 +79,9 @@ package final class PollableAlarm: TimerAlarm {
     /// it. Otherwise it only reads the clock; on the wall clock also the descriptor, since a step of the clock makes
     /// that readable.
     ///
-    /// A call that finds another firing takes the expiry, too. Otherwise a loop that is told as long as the descriptor
+    /// A call that finds another firing takes the expiry, too. Otherwise a loop that is woken as long as the descriptor
     /// is readable would turn until the firing ends. It leaves a mark, and the firing makes the descriptor readable
-    /// again when it has ended: a loop that is told of each expiry once has used this one up.
+    /// again when it has ended: a loop that is woken once for each expiry has used this one up.
     package func process() {
         if isInForkedChild { return beQuietInForkedChild() }
         if clock != .wall, isEarly { return }
@@ -106,8 +106,8 @@ package final class PollableAlarm: TimerAlarm {
         callbacks.withLock { $0 }?.onFire()
         // A handler may have forked, and this may be the child.
         if !isInForkedChild { useUp(setting: count, hasExpired) }
-        let former = firing.exchange(Firing.none, ordering: .acquiringAndReleasing)
-        if former == Firing.hasRefused, !isInForkedChild, callbacks.withLock({ $0 != nil }) { wake() }
+        let previous = firing.exchange(Firing.none, ordering: .acquiringAndReleasing)
+        if previous == Firing.hasRefused, !isInForkedChild, callbacks.withLock({ $0 != nil }) { wake() }
     }
 
     /// Whether the timer cannot have expired, unless a step of the wall clock made the descriptor readable. Some

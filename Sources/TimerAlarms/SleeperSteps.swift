@@ -35,7 +35,7 @@ package protocol SleeperSteps {
     func sleepInKernel(until instant: UInt64) throws(Failure)
     /// Lets the sleep of the alarm's thread end at an earlier instant.
     func shortenSleep(to instant: UInt64) throws(Failure)
-    /// Ends the sleep of the alarm's thread, which begins anew.
+    /// Ends the sleep of the alarm's thread, which begins again.
     func wake() throws(Failure)
 
     // The spin, which an alarm that only sleeps does not have: ``Spinner``.
@@ -68,9 +68,9 @@ extension SleeperSteps {
         return true
     }
 
-    /// Waits until a deadline or, if it spins, until ``lead`` before it. Returns false if the thread must begin anew:
+    /// Waits until a deadline or, if it spins, until ``lead`` before it. Returns false if the thread must begin again:
     /// the deadline was replaced, the clock was set back, or a minute has passed. If the process closes the descriptor
-    /// from outside, a sleeping thread is not told; its next sleep finds out.
+    /// from outside, a sleeping thread is not woken; its next sleep finds out.
     private func wait(
         for next: UInt64,
         _ gaps: inout ShortGaps,
@@ -92,7 +92,7 @@ extension SleeperSteps {
     ) throws(Failure) -> (hasCome: Bool, SpinPlan.Wait) {
         var wait = SpinPlan.Wait(woke: now)
         let hasCome = try spin(until: next, from: now, &wait)
-        // If the host stood still meanwhile, that time does not count.
+        // If the host stood still, that time does not count.
         gaps.pay(min(wait.end - min(now, wait.end), next - now), at: wait.end)
         return (hasCome, SpinPlan.Wait(woke: wait.end))
     }
@@ -125,7 +125,7 @@ extension SleeperSteps {
     /// one of the two happened before the sleep.
     private func sleep(until alarm: UInt64, for next: UInt64) throws(Failure) -> Bool {
         try setTimer(alarm)
-        // From here on, other threads wake this one. What they did before is seen now.
+        // From here on, other threads wake this one. Their earlier changes are seen now.
         try store(wakesBy: alarm)
         let sleeps = try isStillWaiting(for: next)
         if sleeps { try sleepInKernel(until: alarm) }
@@ -133,7 +133,7 @@ extension SleeperSteps {
         return sleeps
     }
 
-    /// Reads the clock until ``lead`` before a deadline. Returns false if the thread must begin anew, also because the
+    /// Reads the clock until ``lead`` before a deadline. Returns false if the thread must begin again, also because the
     /// clock was set back to before the beginning of the spin.
     private func spin(until next: UInt64, from start: UInt64, _ wait: inout SpinPlan.Wait) throws(Failure) -> Bool {
         let early = max(start, next - min(lead, next))
@@ -156,12 +156,12 @@ extension SleeperSteps {
 
     package func set(to next: UInt64) throws(Failure) {
         try store(deadline: next)
-        // A sleeping thread that wakes early enough, or even too early, begins anew and sleeps on.
+        // A sleeping thread that wakes early enough, or even too early, begins again and sleeps on.
         let wakesBy = try readWakesBy()
         let alarm = next - min(next, try readLastMargin())
         guard alarm < wakesBy else { return }
         try shortenSleep(to: alarm)
-        // This may have undone the wake-up of a concurrent stop. Or the thread has woken meanwhile, and sleeps again
+        // This may have undone the wake-up of a concurrent stop. Or the thread has woken, and sleeps again
         // until an earlier instant, which this has replaced.
         var isUndone = try readWakesBy() != wakesBy
         if !isUndone { isUndone = try readIsStopped() }
@@ -180,7 +180,7 @@ extension SleeperSteps {
 private let minute: UInt64 = 60_000_000_000
 
 /// Decides whether a thread stays awake for a deadline that is near, because a sleep would cost more. A pure value: it
-/// is told what happened, and knows no clock and no thread. Instants and lengths are in nanoseconds.
+/// learns what happened, and knows no clock and no thread. Instants and lengths are in nanoseconds.
 ///
 /// A sleep costs processor time: the timer is set, the thread leaves its processor and gets it back. This price is
 /// learned from every sixteenth short sleep. A gap of up to two fifths of it is not slept. (With a half, ten thousand

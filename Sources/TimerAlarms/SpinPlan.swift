@@ -1,7 +1,7 @@
 package import TimerKernel
 
 /// Decides how long before a deadline a thread stops sleeping and reads the clock in a loop, that is, spins. A pure
-/// value: it is told what happened, and knows no clock and no thread. Instants and lengths are in nanoseconds.
+/// value: it learns what happened, and knows no clock and no thread. Instants and lengths are in nanoseconds.
 ///
 /// The margin follows what the kernel's wake-ups need (``SpinHistory``) and shrinks to what the budget can pay
 /// (``SpinBudget``). A thread that is woken late spins less than the margin and pays only for that. So if the budget is
@@ -160,7 +160,7 @@ package struct SpinHistory: Sendable {
     package static var rarity: UInt64 { 200 }
     /// The length of a window.
     private static var half: UInt64 { 500_000_000 }
-    /// The lateness is sorted into this many equal classes. No margin covers what is later.
+    /// The lateness is sorted into this many equal classes. No margin covers a later one.
     private static var classes: Int { 160 }
 
     private struct Window {
@@ -178,9 +178,9 @@ package struct SpinHistory: Sendable {
     let maximum: UInt64
     /// The width of a class of lateness.
     private let width: UInt64
-    private var present = Window()
-    private var former = Window()
-    /// When the present window began.
+    private var current = Window()
+    private var previous = Window()
+    /// When the current window began.
     private var start: UInt64 = 0
 
     package init(maximum: UInt64) {
@@ -193,30 +193,30 @@ package struct SpinHistory: Sendable {
         turn(to: now)
         let number = Int(clamping: lateness / width)
         guard number < Self.classes else { return }
-        present.counts[number] += 1
-        present.wakeUps += 1
+        current.counts[number] += 1
+        current.wakeUps += 1
     }
 
     /// Adds a spin.
     package mutating func add(spin length: UInt64, at now: UInt64) {
         turn(to: now)
-        present.spun += length
+        current.spun += length
     }
 
     /// Adds a deadline, and the margin that the wake-ups needed.
     package mutating func add(wanted margin: UInt64, isCut: Bool, at now: UInt64) {
         turn(to: now)
-        present.deadlines += 1
-        present.cuts += isCut ? 1 : 0
-        present.wanted += margin
+        current.deadlines += 1
+        current.cuts += isCut ? 1 : 0
+        current.wanted += margin
     }
 
-    /// Begins a new window if the present one is over. A clock that was set back begins both anew.
+    /// Begins a new window if this one is over. If the clock was set back, both are new.
     private mutating func turn(to now: UInt64) {
         if now >= start, now - start < Self.half { return }
         let isNext = now >= start && now - start < 2 * Self.half
-        former = isNext ? present : Window()
-        present = Window()
+        previous = isNext ? current : Window()
+        current = Window()
         start = isNext ? start + Self.half : now
     }
 
@@ -224,11 +224,11 @@ package struct SpinHistory: Sendable {
     /// begin its spin. If there are too few of them to know, deadlines are rare and spinning is cheap: then it is the
     /// maximum.
     package var margin: UInt64 {
-        let rare = (present.wakeUps + former.wakeUps) / Self.rarity
+        let rare = (current.wakeUps + previous.wakeUps) / Self.rarity
         guard rare > 0 else { return maximum }
         var later: UInt64 = 0
         for number in stride(from: Self.classes - 1, through: 0, by: -1) {
-            later += UInt64(present.counts[number]) + UInt64(former.counts[number])
+            later += UInt64(current.counts[number]) + UInt64(previous.counts[number])
             if later > rare { return min(UInt64(number + 2) * width, maximum) }
         }
         return maximum
@@ -236,22 +236,22 @@ package struct SpinHistory: Sendable {
 
     /// The share of the last half to whole second that was spent spinning.
     package func share(at now: UInt64) -> Double {
-        let (former, present, length) = windows(at: now)
-        return Double(present.spun + former.spun) / length
+        let (previous, current, length) = windows(at: now)
+        return Double(current.spun + previous.spun) / length
     }
 
     /// The mean margin needed, and its share of the last half to whole second; nil unless most deadlines got less.
     package func shortage(at now: UInt64) -> (margin: UInt64, share: Double)? {
-        let (former, present, length) = windows(at: now)
-        let (deadlines, wanted) = (former.deadlines + present.deadlines, former.wanted + present.wanted)
-        guard (former.cuts + present.cuts) * 2 > deadlines else { return nil }
+        let (previous, current, length) = windows(at: now)
+        let (deadlines, wanted) = (previous.deadlines + current.deadlines, previous.wanted + current.wanted)
+        guard (previous.cuts + current.cuts) * 2 > deadlines else { return nil }
         return (wanted / deadlines, Double(wanted) / length)
     }
 
-    /// Both windows at an instant, and the time since the former one began.
+    /// Both windows at an instant, and the time since the previous one began.
     private func windows(at now: UInt64) -> (Window, Window, length: Double) {
         var copy = self
         copy.turn(to: now)
-        return (copy.former, copy.present, Double(now - copy.start + Self.half))
+        return (copy.previous, copy.current, Double(now - copy.start + Self.half))
     }
 }

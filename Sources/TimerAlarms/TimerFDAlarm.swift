@@ -82,7 +82,7 @@ package final class TimerFDAlarm: TimerAlarm {
 }
 
 extension TimerFDAlarm: RenewedAlarm {
-    /// The thread begins anew. It may sleep although it should have woken: something outside has disarmed the timer, or
+    /// The thread begins again. It may sleep although it should have woken: something outside disarmed the timer, or
     /// the processor that has the timer does not run. To set a deadline would then do nothing.
     package func renew() { wake() }
     package var mayLimp: Bool { false }

@@ -84,7 +84,7 @@ package struct ClockOffset: Sendable {
 
 /// The distances between the machine's three clocks.
 package struct ClockOffsets: Sendable {
-    /// The wall clock's from the continuous clock: it changes if somebody sets the wall clock. A suspension moves both.
+    /// The wall clock's from the continuous clock: it changes if the wall clock is set. A suspension moves both.
     private let wall: ClockOffset
     /// The continuous clock's from the suspending one: it grows by the length of each suspension.
     private let suspended: ClockOffset
@@ -99,7 +99,7 @@ package struct ClockOffsets: Sendable {
         )
     }
 
-    /// What has happened between two readings.
+    /// The changes between two readings.
     package func changes(to later: ClockOffsets) -> ClockChanges {
         let suspension = suspended.jump(to: later.suspended)
         return ClockChanges(
@@ -109,9 +109,9 @@ package struct ClockOffsets: Sendable {
     }
 }
 
-/// What has happened to the machine's clocks between two checks.
+/// The changes of the machine's clocks between two checks.
 package struct ClockChanges: Hashable, Sendable {
-    /// How far somebody has set the wall clock; nil if nobody has.
+    /// By how much the wall clock was set; nil if it was not.
     package let step: Duration?
     /// How long the system was suspended; nil if it was not.
     package let suspension: Duration?
@@ -121,7 +121,7 @@ package struct ClockChanges: Hashable, Sendable {
     }
 }
 
-/// One thread that sleeps until somebody sets the wall clock, or the system was suspended, and tells by how much. The
+/// One thread that sleeps until the wall clock is set, or the system was suspended, and tells by how much. The
 /// kernel wakes it at once for a step (TFD_TIMER_CANCEL_ON_SET in timerfd_create(2)) and after a suspension, which is
 /// the same to a timerfd: `timekeeping_resume` in kernel/time/timekeeping.c calls `timerfd_resume` in fs/timerfd.c. A
 /// kernel that does not report steps leaves it with its look once a minute.
@@ -135,7 +135,7 @@ package final class WallClockWatch: Sendable {
     private let home = Process.generation
 
     /// - Parameter longestSleep: the thread wakes after this time at the latest. If the process closes the descriptor
-    ///   from outside, a blocked reader is not told; the next check finds out.
+    ///   from outside, a blocked reader is not woken; the next check finds out.
     ///   A kernel that does not wake the thread after a suspension delays the news of it by as much.
     /// - Throws: `TimerError` if the system refuses the descriptor.
     package init(longestSleep: Duration = .seconds(60)) throws(TimerError) {
@@ -146,7 +146,7 @@ package final class WallClockWatch: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - onCheck: called on the thread after each check of the clocks, with what has happened since the check before,
+    ///   - onCheck: called on the thread after each check of the clocks, with the changes since the check before,
     ///     which is often nothing.
     ///   - onFailure: called once, on the thread, if the kernel refuses; the watch has then ended.
     /// - Throws: `TimerError` if the system refuses the thread.

@@ -55,7 +55,7 @@ internal import Synchronization
     /// Whether this is a forked child of the process that made the lock. The child cannot take it: another thread of
     /// the parent may have held it at the fork.
     package var isOfAnotherProcess: Bool {
-        // Relaxed, as in `Process`. In a forked child the number is 0 until somebody asks for it, and then another one.
+        // Relaxed, as in `Process`. In a forked child the number is 0 until it is asked for, and then another one.
         unsafe (page?.pointee.load(ordering: .relaxed) ?? Process.generation) != home
     }
 

@@ -34,19 +34,19 @@ package enum MainActorCheck {
     private static let mainQueue = DispatchSpecificKey<Bool>()
     /// The previous hook, or 0. Relaxed, because the runtime reads its own hook without an order. A thread that sees
     /// the new hook before this value, as ARM processors allow, leaves the previous hook out of one check.
-    private static let former = Atomic<UInt>(0)
+    private static let previous = Atomic<UInt>(0)
 
     /// Whether the hook is set. The first use sets it.
     private static let isInstalled: Bool = {
         guard let symbol = unsafe dlsym(nil, "swift_task_checkIsolated_hook") else { return false }
         DispatchQueue.main.setSpecific(key: mainQueue, value: true)
         let hook = unsafe symbol.assumingMemoryBound(to: Hook?.self)
-        former.store(unsafe unsafeBitCast(hook.pointee, to: UInt.self), ordering: .relaxed)
+        previous.store(unsafe unsafeBitCast(hook.pointee, to: UInt.self), ordering: .relaxed)
         unsafe hook.pointee = { identity, implementation, check in
             MainActorCheck.warn(of: identity)
-            let former = MainActorCheck.former.load(ordering: .relaxed)
-            if former != 0 {
-                unsafe unsafeBitCast(former, to: Hook.self)(identity, implementation, check)
+            let previous = MainActorCheck.previous.load(ordering: .relaxed)
+            if previous != 0 {
+                unsafe unsafeBitCast(previous, to: Hook.self)(identity, implementation, check)
             } else {
                 unsafe unsafeBitCast(check, to: Check.self)(identity, implementation)
             }

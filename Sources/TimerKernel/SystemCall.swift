@@ -69,8 +69,8 @@ final class DescriptorClaim: Sendable {
     /// Claims a number that the system has just given.
     init(_ number: CInt) {
         self.number = number
-        let former = Self.claims.withLock(inForkedChild: nil) { $0.updateValue(self, forKey: number) }
-        former?.lose()
+        let previous = Self.claims.withLock(inForkedChild: nil) { $0.updateValue(self, forKey: number) }
+        previous?.lose()
     }
 
     /// Whether the number is known to belong to another file, or to no file.

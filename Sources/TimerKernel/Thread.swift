@@ -29,12 +29,12 @@ package enum Process {
         guard let page = unsafe page else { return UInt(getpid()) }
         // Counted first: a fork between these lines cannot give the same number to the child.
         let new = taken.add(1, ordering: .sequentiallyConsistent).newValue
-        let (isFirst, former) = unsafe page.pointee.compareExchange(
+        let (isFirst, previous) = unsafe page.pointee.compareExchange(
             expected: 0,
             desired: new,
             ordering: .sequentiallyConsistent
         )
-        return isFirst ? new : former
+        return isFirst ? new : previous
     }
 }
 

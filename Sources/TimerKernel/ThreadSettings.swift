@@ -189,7 +189,7 @@ struct ProcessorMask: Equatable, Sendable, CustomStringConvertible {
     /// The processors of a thread, by its number, or of the calling thread by 0; nil if the thread has ended, or if the
     /// kernel does not say.
     init?(ofThread thread: Int32) {
-        // With room for all that the kernel could have. It leaves what is beyond its own mask as it is.
+        // With room for all processors that the kernel could have. It does not change the rest.
         var words = [UInt](repeating: 0, count: 1024)
         guard unsafe thread_affinity(thread, &words, Self.size(of: words)) >= 0 else { return nil }
         self.words = Array(words.prefix((words.lastIndex { $0 != 0 } ?? 0) + 1))

@@ -2,12 +2,12 @@ internal import CTimerKernel
 internal import Dispatch
 internal import Synchronization
 
-/// One property of a thread, or of its process, that the kernel is asked for: the call that asks, and what is said of
+/// One property of a thread, or of its process, that the kernel is asked for: the call that asks, and the words for
 /// it.
 package struct ThreadSetting: Sendable {
     /// The property's name, which is that of an option in a service's grant. A thread is asked for each at most once.
     package let name: String
-    /// What is asked for, as `fifo:80`.
+    /// The setting, as `fifo:80`.
     package let asked: String
     /// The operation, as in an error's message.
     let attempt: String
@@ -19,7 +19,7 @@ package struct ThreadSetting: Sendable {
     /// What came of the setting since a thread has obtained it, if the thread has lost it; nil if it has it, or has
     /// ended. Only for what the kernel may take away by itself.
     var loss: (@Sendable (_ thread: Int32) -> ThreadSetup.Outcome?)?
-    /// Gives the calling thread again what it had obtained, and lent out (``ThreadSetup/asOrdinaryThread(_:)``).
+    /// Gives the calling thread its settings back, which it had lent out (``ThreadSetup/asOrdinaryThread(_:)``).
     var restore: (@Sendable () -> Void)?
     /// Whether the thread has processors of its own with it.
     var pinsThread = false
@@ -46,7 +46,7 @@ package struct ThreadSetting: Sendable {
     }
 }
 
-/// Makes a service's thread what was asked for, and remembers what came of it.
+/// Applies the settings to a service's thread, and remembers their outcomes.
 package final class ThreadSetup: Sendable {
     /// What came of a setting.
     package struct Outcome: Sendable {
@@ -78,8 +78,7 @@ package final class ThreadSetup: Sendable {
     private let mustRest = Atomic(false)
     /// Whether the thread obtained processors of its own. Relaxed: only the thread itself reads what it has written.
     private let isPinned = Atomic(false)
-    /// How often the thread has lent its processors out, and has them again. Another thread must not take what was lent
-    /// for lost.
+    /// Counts loans and returns of the thread's affinity, so that `outcomes` does not report a loan as a loss.
     private let lent = Atomic(0)
     private let returned = Atomic(0)
 
@@ -173,7 +172,7 @@ package final class ThreadSetup: Sendable {
     /// Makes the settings of the process.
     package func makeProcess() { make(\.isOfProcess) }
 
-    /// A service that was restarted makes its settings anew.
+    /// A service that was restarted makes its settings again.
     private func make(_ isWanted: (ThreadSetting) -> Bool) {
         for setting in settings where isWanted(setting) {
             var (held, refusal): ((any Sendable)?, Errno?) = (nil, nil)
@@ -189,7 +188,7 @@ package final class ThreadSetup: Sendable {
     }
 
     /// Runs a body on the thread that was started. If the thread has processors of its own, it gets those of the main
-    /// thread and its former timer slack meanwhile.
+    /// thread, and the timer slack that it had before.
     ///
     /// What leaves the thread, such as a block for a queue, may start a worker of Dispatch. A new thread has its
     /// creator's values, and a worker would keep them for all later work of the process. Costs five system calls, some

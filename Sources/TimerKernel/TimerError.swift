@@ -1,4 +1,4 @@
-/// Why a timer or a service could not do what it was asked to do.
+/// Why a timer or a service could not do its work.
 public struct TimerError: Error, Hashable, Sendable {
     /// A kind of failure, for code that decides by it. Later versions may add kinds.
     public struct Code: Hashable, Sendable {

@@ -40,7 +40,7 @@ import Testing
     ]
 
     private static let unheard =
-        "the handler of this timer threw an error, which ended the timer, and nobody was told: Trouble(); pass "
+        "the handler of this timer threw an error, which ended the timer, and nothing heard of it: Trouble(); pass "
         + "`onError:`, and the timer goes on, or `onEnd:`"
     private static let leaves =
         "the handler of this timer or its `onError` awaits, so it runs on the shared thread pool, and is later than the"

@@ -30,7 +30,7 @@ package struct DeadlineQueue: ~Copyable {
             UInt128(nanoseconds) << 64 | UInt128(sequence) < UInt128(other.nanoseconds) << 64 | UInt128(other.sequence)
         }
 
-        /// The timer's position in the queue, which it is told without counting a reference.
+        /// The timer's position in the queue, which it gets without counting a reference.
         var position: Int {
             get { unsafe reference._withUnsafeGuaranteedRef { Int($0.position) } }
             nonmutating set {

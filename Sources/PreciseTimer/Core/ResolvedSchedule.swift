@@ -23,7 +23,7 @@ package enum Repetition<Length: Equatable & Sendable>: Equatable, Sendable {
     case rate(Int, per: Length)
     /// A deadline this long after the handler has returned.
     case fixedDelay(Length)
-    /// Each deadline is computed elsewhere, while the tick of the former one is being delivered.
+    /// Each deadline is computed elsewhere, while the tick of the previous one is being delivered.
     case computed
     /// No deadline until the timer gets another schedule.
     case onDemand
@@ -57,7 +57,7 @@ package struct ResolvedSchedule: Sendable {
         (self.start, self.repetition, self.modifiers) = (start, repetition, modifiers)
     }
 
-    /// Whether the first deadline depends on the present instant.
+    /// Whether the first deadline depends on the current instant.
     package var countsFromNow: Bool {
         switch start {
         case .after, .afterOneStep, .aligned: true

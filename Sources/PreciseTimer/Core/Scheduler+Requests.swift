@@ -9,7 +9,7 @@ extension Scheduler {
         return enqueue(timer)
     }
 
-    /// Starts a timer anew on another schedule, as the last among equal deadlines. Constant time if its next deadline
+    /// Starts a timer on another schedule, as the last among equal deadlines. Constant time if its next deadline
     /// is no earlier than before.
     package mutating func reschedule(
         _ timer: Timer,
@@ -19,14 +19,14 @@ extension Scheduler {
         guard timer.takesOrders else { return nil }
         timer.sequence = takeSequence()
         timer.timing.begin(schedule, at: now, using: &random)
-        // A heartbeat that pushes its time-out takes this path: the timer comes out too early, and is then queued anew.
+        // A heartbeat that pushes its time-out takes this path: the timer comes out too early, and is queued again.
         if timer.stage == .queued, timer.timing.isAhead(of: max(waiting.element(of: timer).nanoseconds, round ?? 0)) {
             return .leave
         }
         return enqueue(timer)
     }
 
-    /// Gives a timer the steps of another schedule, in the phase of its present one. Nil if it has no phase.
+    /// Gives a timer the steps of another schedule, in the phase of its current one. Nil if it has no phase.
     package mutating func changeSteps(
         _ timer: Timer,
         to schedule: borrowing ResolvedSchedule,
@@ -37,7 +37,7 @@ extension Scheduler {
         return enqueue(timer, keepsTurn: hadTurn)
     }
 
-    /// Starts a timer's schedule anew, from now on. Nil if it has no schedule that counts from its beginning.
+    /// Restarts a timer's schedule from now on. Nil if it has no schedule that counts from its beginning.
     package mutating func restart(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         guard timer.takesOrders, timer.timing.restart(at: now, using: &random) else { return nil }
         if timer.timing.isFrozen { timer.timing.freeze(at: now) }
@@ -68,7 +68,7 @@ extension Scheduler {
     }
 
     /// Resumes a paused timer at `now`. If its time stood still, all its deadlines are later by that time;
-    /// if not, those that passed meanwhile are due at once. Nil if it was not paused.
+    /// if not, those that have passed are due at once. Nil if it was not paused.
     package mutating func resume(_ timer: Timer, at now: UInt64) -> AlarmOrder? {
         guard timer.takesOrders, timer.timing.isPaused else { return nil }
         if timer.timing.isFrozen { timer.timing.thaw(at: now) }

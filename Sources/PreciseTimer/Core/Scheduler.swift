@@ -43,7 +43,7 @@
     var armed: UInt64 = .max
     /// The period at which the alarm repeats by itself, in nanoseconds; 0 if it does not repeat.
     private var armedPeriod: UInt64 = 0
-    /// The instant of the present round, or nil between rounds.
+    /// The instant of the current round, or nil between rounds.
     package internal(set) var round: UInt64?
     /// How many more late ticks this round may deliver to timers that catch up, beyond the first tick of each timer.
     private var repeats = 0
@@ -272,7 +272,7 @@
         return ended
     }
 
-    /// Records that the alarm is stopped: none of the present timers ticks any more, and each must be ended.
+    /// Records that the alarm is stopped: none of its timers ticks any more, and each must be ended.
     /// Constant time.
     package mutating func close() {
         timers.close()
@@ -335,7 +335,7 @@
         }
     }
 
-    /// Whether a timer waits for its turn in the present round.
+    /// Whether a timer waits for its turn in this round.
     func hasTurn(_ timer: Timer) -> Bool {
         timer.stage == .queued && timer.timing.nextDeadline <= round ?? 0
     }

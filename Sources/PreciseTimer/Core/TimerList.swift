@@ -44,7 +44,7 @@
         return unsafe element.reference.takeRetainedValue()
     }
 
-    /// Marks all present timers as timers that must be ended.
+    /// Marks all current timers as timers that must be ended.
     mutating func close() { closing = Int32(truncatingIfNeeded: elements.count) }
 
     /// Whether a timer of the list must be ended.
@@ -60,7 +60,7 @@
 }
 
 /// Timers outside the queue, in no particular order: those that wait for the next round, or those that are in their
-/// handlers, also if they have ended meanwhile. They are not retained: the list holds them, or the code that calls the
+/// handlers, also if they have ended since. They are not retained: the list holds them, or the code that calls the
 /// handler. Only the instants of running timers are read, and only the deferred ones are marked.
 ///
 /// The group may change while a caller iterates from its end to its beginning, as with ``TimerList``.
@@ -79,7 +79,7 @@ struct TimerGroup: ~Copyable {
     /// The instant with which a timer was added. Constant time.
     func instant(of timer: TimerRecord) -> UInt64 { elements[Int(timer.position)].nanoseconds }
 
-    /// Marks all present timers.
+    /// Marks all current timers.
     mutating func markAll() { mark = Int32(truncatingIfNeeded: elements.count) }
 
     /// Adds a timer, which is in no queue and in no other group. Constant time.

@@ -1,5 +1,5 @@
 /// When one timer ticks: its deadlines, and which of them has had no tick. A value over numbers: callers pass the time
-/// in, and it says what is due.
+/// in, and it says which deadline is due.
 ///
 /// All instants are nanoseconds on the timer's clock. Nearly all timers have a single deadline, or deadlines that are
 /// a whole number of nanoseconds apart. Their timing has no rare part, and allocates nothing.
@@ -8,12 +8,12 @@ package struct Timing: ~Copyable {
     private final class Rare {
         /// How many late deadlines in a row have a tick of their own; the last of these ticks stands for the rest.
         var burstLimit = 1
-        /// Whether the grid starts anew at a tick that has missed deadlines.
+        /// Whether the grid restarts at a tick that has missed deadlines.
         var restartsLate = false
-        /// The present grid, if the timer has a period, and the number that its step 0 has, or would have: it wraps.
+        /// The current grid, if the timer has a period, and the number that its step 0 has, or would have: it wraps.
         var grid: Grid?
         var firstIndex: UInt64 = 0
-        /// What the present schedule has besides its grid.
+        /// The rest of the current schedule, besides its grid.
         var modifiers = ResolvedSchedule.Modifiers()
         /// How many ticks of the schedule remain; `.max` for no limit.
         var remaining: UInt64 = .max
@@ -71,7 +71,7 @@ package struct Timing: ~Copyable {
     ///
     /// - Parameters:
     ///   - burstLimit: how many late deadlines in a row have a tick of their own.
-    ///   - restartsLate: whether the grid starts anew at a tick that has missed deadlines.
+    ///   - restartsLate: whether the grid restarts at a tick that has missed deadlines.
     ///   - tolerance: how late a tick may be on purpose, in nanoseconds.
     ///   - isPaused: whether ticks are held back.
     package init(burstLimit: Int = 1, restartsLate: Bool = false, tolerance: UInt64 = 0, isPaused: Bool = false) {
@@ -182,7 +182,7 @@ package struct Timing: ~Copyable {
 
     // MARK: Beginning
 
-    /// Begins a schedule at an instant. It replaces the former one and its extra tick. The random lengths are drawn
+    /// Begins a schedule at an instant. It replaces the previous one and its extra tick. The random lengths are drawn
     /// from `random`.
     @inline(__always) package mutating func begin(
         _ schedule: borrowing ResolvedSchedule,
@@ -271,7 +271,7 @@ package struct Timing: ~Copyable {
         (deadline, isExhausted) = (.max, true)
     }
 
-    /// Starts the present schedule anew, with its delay or one step before the first deadline. Returns false for one
+    /// Restarts the schedule, with its delay or one step before the first deadline. Returns false for one
     /// that does not count from its beginning.
     package mutating func restart(at now: UInt64, using random: inout SeededGenerator) -> Bool {
         var modifiers = rare?.modifiers
@@ -409,7 +409,7 @@ package struct Timing: ~Copyable {
     /// Whether the next deadline is being computed, or the deadlines that the last tick stands for.
     package var awaitsComputation: Bool { isExhausted && isComputed }
 
-    /// Goes on with the deadline that was computed while the tick of the former one was being delivered, or with none.
+    /// Goes on with the deadline that was computed during the delivery of the previous one, or with none.
     ///
     /// - Parameters:
     ///   - next: the deadline; nil if there is none.
@@ -421,7 +421,7 @@ package struct Timing: ~Copyable {
         move(to: next)
     }
 
-    /// Moves the next deadline, which was computed anew, and keeps its number.
+    /// Moves the next deadline, which was computed again, and keeps its number.
     package mutating func move(to next: UInt64) { if let rare { wait(for: next, by: rare) } else { deadline = next } }
 
     /// Drops every deadline after now. One tick stands for those that have passed or, if none has, an extra one comes.
@@ -448,7 +448,7 @@ package struct Timing: ~Copyable {
     package var isFrozen: Bool { rare.map { $0.frozenSince != .max } ?? false }
 
     /// Lets the time go on: all deadlines are later by the time for which it stood still. A new schedule starts frozen
-    /// anew.
+    /// again.
     package mutating func thaw(at now: UInt64) {
         guard let rare, rare.frozenSince != .max else { return }
         let time = now - min(now, rare.frozenSince)

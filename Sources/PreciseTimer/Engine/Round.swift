@@ -1,9 +1,9 @@
 internal import TimerAlarms
 internal import TimerKernel
 
-/// What comes next in a round, to be done without the lock.
+/// The next action of a round, without the lock.
 enum Step: ~Copyable {
-    /// Call a handler here, and come back with what was delivered.
+    /// Call a handler here, and come back with the delivery.
     case call(Record, Expiration)
     /// Send a tick to its destination.
     case send(Record)
@@ -109,7 +109,7 @@ extension ServiceState {
     }
 
     /// Shows the observer a tick whose handler has returned.
-    // Not inlined: here nobody else can change the state, so neither the observer nor the alarm is retained.
+    // Not inlined: here no other thread can change the state, so neither the observer nor the alarm is retained.
     @inline(never) private mutating func observe(_ record: Record, _ delivered: DeliveredTick) {
         guard observer?.isAwake ?? false else { return }
         let (now, isAlone) = (now?.nanoseconds, scheduler.count < (record.hasEnded ? 1 : 2))

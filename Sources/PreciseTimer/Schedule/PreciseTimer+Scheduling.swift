@@ -63,7 +63,7 @@ extension PreciseTimer {
     }
 
     /// Schedules a timer whose handle is its target. Keep the handle: the timer ends when it is released. The handler
-    /// receives the handle: `{ timer, tick in if tick.index == 9 { timer.cancel() } }` ends after ten ticks.
+    /// receives the handle: `{ timer, tick in if door.isOpen { timer.cancel() } }` ends when the door is open.
     /// A handler that is isolated to an actor, `{ @MainActor timer, tick in lamp.isOn.toggle() }`, runs on that actor,
     /// wherever `deliver` says. Otherwise like the form with a target, which describes the parameters. If the handle is
     /// released before the first tick, a debug build reports this on standard error, with the place of this call.

@@ -26,7 +26,7 @@ extension TimerService {
 
     /// The first 16 call sites whose handlers were slow, in the order in which they were found. A handler is slow if it
     /// ran for longer than its timer's period. An inline handler is slow, too, if it ran for longer than 5 ms on a
-    /// service with other timers, which wait meanwhile.
+    /// service with other timers, which wait for it.
     ///
     /// A service notes them from the moment that it, or one of its timers, collects statistics; a debug build always.
     /// Otherwise no handler is timed. A handler that is still running, also one that awaits, is listed in every build,

@@ -23,7 +23,7 @@ public final class TimerService: Sendable, CustomStringConvertible, CustomReflec
     /// - Parameters:
     ///   - state: the state.
     ///   - name: the name of its backend, or of its alarm's type.
-    ///   - setup: what was asked for its thread; nothing for a service without a thread of its own.
+    ///   - setup: the settings of its thread; nothing for a service without a thread of its own.
     ///   - isShared: whether it is one of the process's shared services.
     init(
         _ state: consuming sending ServiceState,
@@ -78,7 +78,7 @@ public final class TimerService: Sendable, CustomStringConvertible, CustomReflec
     /// The number of the thread that is in a round, which calls the inline handlers; 0 between rounds.
     package var roundThread: UInt { core.roundThread.number }
 
-    /// What is still going on after the last round.
+    /// The work that is still going on after the last round.
     package var activity: Activity { core.activity }
 
     /// What the ticks that come by an instant may lead to.

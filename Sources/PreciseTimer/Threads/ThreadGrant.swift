@@ -69,10 +69,10 @@ extension TimerService {
         private static let remedy = "raise the priority of those threads with chrt."
 
         /// - Parameters:
-        ///   - settings: what was asked for.
+        ///   - settings: the settings that were asked for.
         ///   - setup: has the outcomes of those settings that were made.
         ///   - reason: why the others were not.
-        ///   - policyAdvice: what is said of a policy that was obtained.
+        ///   - policyAdvice: the advice for a policy that was granted.
         ///   - isOwnThread: whether the thread is the service's.
         init(
             of settings: [ThreadSetting],

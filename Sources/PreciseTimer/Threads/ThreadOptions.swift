@@ -5,7 +5,7 @@ extension TimerService {
     /// The options of a service's thread. The default is an ordinary thread whose sleeps have no timer slack, and which
     /// asks for the shortest slice.
     ///
-    /// The system may refuse any of these; ``TimerService/grant`` shows what was granted. Threads that a handler
+    /// The system may refuse any of these; ``TimerService/grant`` shows which were granted. Threads that a handler
     /// creates do not inherit a real-time policy.
     public struct ThreadOptions: Equatable, Sendable, CustomStringConvertible {
         /// The scheduling policy: see sched(7).
@@ -127,8 +127,8 @@ extension TimerService {
         ///
         /// It does not ask for ``idleLatency``, which only a running service holds, and lists it as refused.
         ///
-        /// - Returns: what was obtained.
-        /// - Throws: `TimerError` if an option is invalid, or is required and was refused; what was obtained stays.
+        /// - Returns: the granted options.
+        /// - Throws: `TimerError` if an option is invalid, or is required and was refused; granted options stay.
         @discardableResult public func applyToCallingThread() throws(TimerError) -> ThreadGrant {
             try validate()
             let reason = "only a service holds it, while it runs"

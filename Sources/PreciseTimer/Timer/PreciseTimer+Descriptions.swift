@@ -4,7 +4,7 @@ internal import TimerKernel
 // the user's.
 //
 // `dump`, a debugger and a failed expectation show the description, and no parts. A part may be of a kind that Swift
-// cannot copy, which would end the process, and parts under a lock may change meanwhile. So the public classes, and the
+// cannot copy, which would end the process, and parts under a lock may change. So the public classes, and the
 // structures that hold objects, have mirrors without children.
 
 extension PreciseTimer: CustomStringConvertible, CustomReflectable {

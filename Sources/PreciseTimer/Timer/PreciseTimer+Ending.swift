@@ -92,7 +92,7 @@ extension TimerBag {
         try await Self.end(removeAll(), lastTick: false, within: limit)
     }
 
-    /// Ends what was in a bag. May be called again, also while a call waits: the later one then waits for the handlers
+    /// Ends the members of a bag. May be called again, also while a call waits: the later one waits for the handlers
     /// that are still running.
     package static func end(
         _ members: [any TimerHolder],
@@ -178,14 +178,14 @@ extension HandlerWait {
         if await untilOver(within: limit) { return }
         let pending = timers.filter { core, record in
             let isPending = core.remainder(of: record) == .lastTick
-            // A last tick that comes meanwhile is not missing.
+            // A last tick that has come by now is not missing.
             return core.end(record, .cancelled) && isPending
         }
         let running = timers.filter { $0.core.remainder(of: $0.record) == .handler }
         let (late, code, what) =
             running.isEmpty
             ? (pending, TimerError.Code.lastTickPending, "last tick") : (running, .handlerRunning, "end")
-        // The last handler may have returned meanwhile.
+        // The last handler may have returned by now.
         if late.isEmpty { return }
         let names = late.prefix(3).map { $0.core.name(of: $0.record) } + (late.count > 3 ? ["others"] : [])
         throw TimerError(code, "waiting \(limit?.text ?? "") for the \(what) of \(names.joined(separator: ", "))")

@@ -69,7 +69,7 @@ public final class TimerBag: Sendable, CustomStringConvertible, CustomReflectabl
         return timer.flatMap { $0.hasEnded ? nil : $0 }
     }
 
-    /// Cancels what has that name and removes it. Returns true if that ended a timer.
+    /// Cancels the holder of that name and removes it. Returns true if that ended a timer.
     @discardableResult public func cancel(_ name: some Hashable & Sendable) -> Bool {
         let removed = state.withLock(inForkedChild: nil) { $0.named.removeValue(forKey: name) }
         return removed?.member.timers.filter { $0.cancel() }.isEmpty == false
@@ -129,7 +129,7 @@ extension TimerHolder {
     ///
     /// - Parameters:
     ///   - bag: the bag that holds it.
-    ///   - name: a name; what has that name in the bag is removed, and its timers are cancelled.
+    ///   - name: a name; the holder of that name in the bag is removed, and its timers are cancelled.
     /// - Returns: itself.
     @discardableResult public func store(in bag: TimerBag, named name: (any Hashable & Sendable)? = nil) -> Self {
         bag.insert(self, named: name)

@@ -42,12 +42,12 @@ package struct Zone: Sendable, CustomStringConvertible {
     }
 }
 
-/// Reads a zone, and reads it again if its file has changed, or if another zone has become the present one.
+/// Reads a zone, and reads it again if its file has changed, or if another zone has become the system's.
 package final class ZoneReader: Sendable {
     private struct State {
         /// The last one that could be read.
         var zone: Zone?
-        /// What it was read from.
+        /// Its source.
         var origin: Origin?
         /// When the origin was looked at.
         var checked: ContinuousClock.Instant?
@@ -70,7 +70,7 @@ package final class ZoneReader: Sendable {
     private let state = Lock(State())
 
     /// - Parameters:
-    ///   - zone: the zone; nil is the present one.
+    ///   - zone: the zone; nil is the system's.
     ///   - interval: how long what was read is used before its file is looked at again.
     ///   - lookup: what this machine says now.
     package init(
@@ -83,7 +83,7 @@ package final class ZoneReader: Sendable {
 
     private static let shared = Lock([String?: ZoneReader]())
 
-    /// The reader that all schedules of a zone share; nil is the present one.
+    /// The reader that all schedules of a zone share; nil is the system's.
     package static func of(_ zone: TimeZone?) -> ZoneReader {
         // Foundation's zone that follows the system does so by name.
         let zone = zone == .autoupdatingCurrent ? nil : zone
@@ -95,11 +95,11 @@ package final class ZoneReader: Sendable {
         }
     }
 
-    /// The zone as its file is now. If there is no file any more, what was read last.
+    /// The zone as its file is now. The last reading if there is no file any more.
     ///
     /// - Throws: `Zone.Problem` if it cannot be read.
     package func read() throws(Zone.Problem) -> Zone {
-        // No file is read under the lock. Others use what was read before.
+        // No file is read under the lock. Other threads use the last reading.
         let known = state.withLock { state in
             state.checked = .now
             return state
@@ -122,7 +122,7 @@ package final class ZoneReader: Sendable {
         }
     }
 
-    /// The zone as its file was some seconds ago. If it cannot be read any more, what was read last; nil if it never
+    /// The zone as its file was some seconds ago. The last reading if it cannot be read any more; nil if it never
     /// could.
     package func recent() -> Zone? {
         let (zone, checked) = state.withLock { ($0.zone, $0.checked) }
@@ -133,7 +133,7 @@ package final class ZoneReader: Sendable {
 
 /// Where a zone is looked for.
 struct ZoneSource: Equatable {
-    /// The name that was asked for, or the zone or place that the link of the present zone leads to; nil without both.
+    /// The name that was asked for, or the zone or place that the link of the system's zone leads to; nil without both.
     let name: String?
     /// The file; nil if there cannot be one.
     let path: String?

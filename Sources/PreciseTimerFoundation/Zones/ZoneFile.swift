@@ -12,7 +12,7 @@ package struct ZoneFile: Sendable {
     /// The rule for the time from the last change on.
     private var rule: ZoneRule?
 
-    /// What is wrong with a file, as in `is damaged: it ends too early`.
+    /// The fault of a file, as in `is damaged: it ends too early`.
     package struct Flaw: Error {
         let description: String
     }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Where this machine keeps its zones, and which one is the present one: what the C library goes by.
+/// Where this machine keeps its zones, and which one is the system's: the C library goes by it.
 ///
 /// The variable `TZ` has a name, a path or a rule, perhaps after a colon; if it is not set, `/etc/localtime` counts.
 package struct ZoneLookup: Equatable, Sendable {
@@ -8,7 +8,7 @@ package struct ZoneLookup: Equatable, Sendable {
     let variable: String?
     /// The folder of the zone files.
     let folder: String
-    /// The file of the present zone.
+    /// The file of the system's zone.
     let localtime: String
 
     package init(variable: String?, folder: String? = nil, localtime: String = "/etc/localtime") {
@@ -24,7 +24,7 @@ package struct ZoneLookup: Equatable, Sendable {
 
     private static func variable(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
 
-    /// Where a zone is looked for; nil is the present zone.
+    /// Where a zone is looked for; nil is the system's.
     func source(of zone: TimeZone?) -> ZoneSource {
         guard let name = zone?.identifier ?? name else {
             return ZoneSource(name: nameOfTarget ?? target, path: localtime)
@@ -39,7 +39,7 @@ package struct ZoneLookup: Equatable, Sendable {
         variable.map { String($0.hasPrefix(":") ? $0.dropFirst() : $0[...]) }
     }
 
-    /// Reads a zone; nil is the present one.
+    /// Reads a zone; nil is the system's.
     ///
     /// - Throws: `Zone.Problem` if a file cannot be read, or if there is no such zone.
     package func find(_ zone: TimeZone?) throws(Zone.Problem) -> Zone {
@@ -47,7 +47,7 @@ package struct ZoneLookup: Equatable, Sendable {
         return try findWithoutFile(zone)
     }
 
-    /// Reads the file of a zone; nil is the present zone. Returns nil if there is no such file.
+    /// Reads the file of a zone; nil is the system's. Returns nil if there is no such file.
     func readFile(of zone: TimeZone?) throws(Zone.Problem) -> Zone? {
         if let zone { return try read(path(named: zone.identifier), zone.identifier) }
         guard let name else { return try read(localtime, nameOfTarget ?? localtime) }
@@ -59,7 +59,7 @@ package struct ZoneLookup: Equatable, Sendable {
         }
     }
 
-    /// Finds a zone that has no file; nil is the present zone.
+    /// Finds a zone that has no file; nil is the system's.
     func findWithoutFile(_ zone: TimeZone?) throws(Zone.Problem) -> Zone {
         if let zone { return Zone(zone) }
         guard let name else { return try findLocalWithoutFile() }
@@ -73,7 +73,7 @@ package struct ZoneLookup: Equatable, Sendable {
         )
     }
 
-    /// A zone that this machine has no file of. Foundation also takes abbreviations, as BST, but nobody can know which
+    /// A zone that this machine has no file of. Foundation also takes abbreviations, as BST, but it is not known which
     /// zone they mean.
     private func zoneWithoutFile(named name: String) -> Zone? {
         if name == "UTC" || name == "GMT" { return Zone(name: name, source: "no file", .rule(.utc)) }
@@ -89,7 +89,7 @@ package struct ZoneLookup: Equatable, Sendable {
         )
     }
 
-    /// Where the link of the present zone leads; nil if it is no link.
+    /// Where the link of the system's zone leads; nil if it is no link.
     private var target: String? { try? FileManager.default.destinationOfSymbolicLink(atPath: localtime) }
 
     /// The zone that this link names.
@@ -114,7 +114,7 @@ package struct ZoneLookup: Equatable, Sendable {
         }
     }
 
-    /// The version of the files in the folder, if it is told: the second word of a comment in `tzdata.zi`.
+    /// The version of the files in the folder, if it is known: the second word of a comment in `tzdata.zi`.
     private var version: String? {
         // The file is a hundred times as long as that of a zone.
         let bytes = (try? FileHandle(forReadingAtPath: folder + "/tzdata.zi")?.read(upToCount: 64)) ?? Data()

@@ -156,8 +156,8 @@ public class CallLimiter: @unchecked Sendable {
     /// Lets the limit decide, and sets the timer. Returns its answer; false if the timer has ended.
     @discardableResult private func ask(_ decide: (inout CallLimit, TimerInstant) -> Bool) -> Bool {
         guard let timer, !timer.hasEnded, let now = service?.now else { return false }
-        let (former, answer, next) = state.withLock { ($0.limit.deadline, decide(&$0.limit, now), $0.limit.deadline) }
-        if let next, next != former, !set(timer, next), timer.hasEnded { return false }
+        let (previous, answer, next) = state.withLock { ($0.limit.deadline, decide(&$0.limit, now), $0.limit.deadline) }
+        if let next, next != previous, !set(timer, next), timer.hasEnded { return false }
         return answer
     }
 

@@ -24,7 +24,7 @@ package final class ScheduleRule: Sendable {
     /// The rule of one timer, and the schedule that begins with its first deadline.
     ///
     /// - Parameters:
-    ///   - now: the present instant.
+    ///   - now: the current instant.
     ///   - seed: determines what is left to chance.
     ///   - latest: the latest deadline of the timer's previous rule that had a tick or was missed; 0 if there is none.
     /// - Returns: the function that computes the deadlines, and a schedule that begins with the first of them.
@@ -46,7 +46,7 @@ package final class ScheduleRule: Sendable {
     }
 }
 
-/// A function that computes each deadline of a timer from the former one.
+/// A function that computes each deadline of a timer from the previous one.
 package final class DeadlineRule: Sendable {
     private let compute: ScheduleRule.Next
     /// The latest deadline of the timer's previous rule, if it is one of this rule as well; otherwise 0.

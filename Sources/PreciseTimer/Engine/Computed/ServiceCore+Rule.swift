@@ -1,7 +1,7 @@
 internal import TimerKernel
 
-/// Timers whose deadlines a rule computes: each before the handler of the former one is called, and anew when the wall
-/// clock was set. The rule is the user's code, so it is asked without the lock. Each method that asks it notes the
+/// Timers whose deadlines a rule computes: each before the handler of the previous one is called, and again after the
+/// wall clock was set. The rule is the user's code, so it is asked without the lock. Each method that asks it notes the
 /// number of ``ServiceState/clockChecks`` before it asks, and calls ``recompute(_:since:)`` when it has the answer.
 extension ServiceCore {
     /// What a rule is asked in a delivery.
@@ -32,7 +32,7 @@ extension ServiceCore {
         }
     }
 
-    /// Gives a timer another rule. A deadline that the present one has served does not come again.
+    /// Gives a timer another rule. A deadline that the current one has served does not come again.
     ///
     /// - Throws: `TimerError` if the rule has no deadline, or if the timer began with another kind of schedule.
     @inline(never) func reschedule(_ record: Record, by rule: ScheduleRule) throws(TimerError) {
@@ -50,7 +50,7 @@ extension ServiceCore {
     }
 
     /// Lets a timer go on to its next deadline, while the tick of this one is being delivered. Returns the tick with
-    /// the missed deadlines; nil if the timer ended meanwhile.
+    /// the missed deadlines; nil if the timer has ended.
     @inline(never) func advance(_ record: Record, _ expiration: Expiration, at now: TimerInstant) -> Expiration? {
         // As in a handler, the target is there while the rule is asked.
         guard let target = record.user.target else { return expiration }
@@ -71,7 +71,7 @@ extension ServiceCore {
             let answer = question.rule.next(after: expiration.deadline, skippingTo: question.limit, on: clock)
             (latest, missed) = (answer.latest, answer.missed)
             locked(inForkedChild: ()) { _ in
-                // If the user has rescheduled the timer meanwhile, its new deadline stays.
+                // If the user has rescheduled the timer, its new deadline stays.
                 guard record.sequence == question.sequence, !record.hasEnded else { return }
                 record.timing.advance(to: question.isLastTick ? nil : answer.next, missed: missed)
                 record.rare?.latestDeadline = answer.latest
@@ -83,8 +83,8 @@ extension ServiceCore {
         return Expiration(index: expiration.index, deadline: oldest, span: span, missed: missed)
     }
 
-    /// Computes the next deadline anew if the clock was checked since the given number of checks, or just now if that
-    /// is nil, and again if it was checked meanwhile. A deadline that has passed stays: its tick is due. So does that
+    /// Recomputes the next deadline if the clock was checked since the given number of checks, or just now if that
+    /// is nil, and again if it was checked during that. A deadline that has passed stays: its tick is due. So does that
     /// of a timer that takes no orders: its last tick was decided on.
     func recompute(_ record: Record, since checks: Int?) {
         typealias Known = (rule: DeadlineRule, deadline: UInt64, latest: UInt64, sequence: UInt64)
@@ -101,7 +101,7 @@ extension ServiceCore {
             guard let known, now < known.deadline else { return }
             guard let next = known.rule.next(after: now, butNotBefore: known.latest, on: clock) else { return }
             decide(inForkedChild: ()) { state in
-                // If the timer has gone on meanwhile, the code that let it go on has asked the rule, too.
+                // If the timer has gone on, the code that let it go on has asked the rule, too.
                 guard record.isAdded, record.takesOrders, record.sequence == known.sequence,
                     record.timing.deadline == known.deadline, next != known.deadline
                 else { return }
@@ -120,10 +120,10 @@ extension ServiceCore {
 }
 
 extension ServiceState {
-    /// Sets the timer's rule; nil for none. The former rule is the user's, and is released without the lock.
+    /// Sets the timer's rule; nil for none. The previous rule is the user's, and is released without the lock.
     mutating func follow(_ rule: DeadlineRule?, by record: Record) {
         guard let rare = record.rare else { return }
-        if let former = rare.rule { teardown.needRare().released.append(former) }
+        if let previous = rare.rule { teardown.needRare().released.append(previous) }
         rare.rule = rule
         if let rule { rare.latestDeadline = rule.inherited }
     }
@@ -174,7 +174,7 @@ final class RuleWatch: Sendable {
 }
 
 extension ServiceCore {
-    /// Has the deadlines of a timer computed anew when the clock was set.
+    /// Recomputes the deadlines of a timer when the clock was set.
     ///
     /// - Throws: `TimerError` if the system refuses a thread or a descriptor.
     func watchRule(of record: Record) throws(TimerError) -> RuleWatch {

@@ -96,7 +96,7 @@ extension ServiceState {
     }
 }
 
-/// What is still going on in a service after its last round, for tests on virtual time.
+/// The work of a service that goes on after its last round, for tests on virtual time.
 package struct Activity: Equatable, Sendable {
     /// Ticks on their way to a queue, an actor or a task that was woken for them, and handlers that occupy a thread:
     /// these end by themselves.
@@ -123,7 +123,7 @@ package struct PendingWork: OptionSet, Sendable {
 }
 
 extension ServiceCore {
-    /// What is still going on. O(n) for n timers, under the lock.
+    /// The work that is still going on. O(n) for n timers, under the lock.
     var activity: Activity {
         locked { state in
             var activity = Activity()

@@ -1,10 +1,9 @@
 internal import TimerAlarms
 internal import TimerKernel
 
-/// Sees the ticks of a service for those who want to know of them: the statistics of the service and of its timers, and
-/// slow handlers. The engine tells it three things: the clock was read, a tick was delivered, a timer has ended. A
-/// service has one as soon as somebody wants to know; in a debug build always, for the warnings. The service's lock
-/// protects it.
+/// Sees the ticks of a service, for the statistics of the service and of its timers, and for slow handlers. The engine
+/// tells it three things: the clock was read, a tick was delivered, a timer has ended. A service has one if statistics
+/// or slow handlers are wanted; in a debug build always, for the warnings. The service's lock protects it.
 final class Observer {
     /// The statistics of the service, while they are collected.
     var counts: TickCounts?
@@ -119,8 +118,8 @@ extension ServiceState {
     }
 }
 
-/// Notices the steps of a service's clock: somebody sets the wall clock, or the machine is suspended while the clock
-/// goes on. What comes due by a step has no lateness.
+/// Notices the steps of a service's clock: the wall clock is set, or the machine is suspended while the clock
+/// goes on. A timer that a step makes due has no lateness.
 private final class StepWatch {
     /// The clock; nil for virtual time, whose alarm counts its steps itself.
     private let clock: TimerClock?

@@ -14,9 +14,9 @@ final class TimerWarning: Sendable {
         "the target of this timer was released before its first tick, which ended the timer; if that was not "
             + "intended, keep the target: the timer does not"
     }
-    /// An error ended the timer, and nobody was told.
+    /// An error ended the timer, and no `onError` heard of it.
     static let unheardError = TimerWarning { error in
-        "the handler of this timer threw an error, which ended the timer, and nobody was told: \(error); pass "
+        "the handler of this timer threw an error, which ended the timer, and nothing heard of it: \(error); pass "
             + "`onError:`, and the timer goes on, or `onEnd:`"
     }
     /// A thread that is made to be on time has its ticks delivered elsewhere.

@@ -3,7 +3,7 @@ internal import TimerAlarms
 internal import TimerKernel
 
 // How a timer ends, and how all do. Nothing of the user's is called or released under the lock, so an end has two
-// parts: what is decided under it, and what is left in a teardown until the lock is released.
+// parts: the decision under it, and a teardown for the time after its release.
 //
 //     one timer     ServiceState.end, under the lock: out of the queue and the list, into the teardown
 //                   Record.finalize, without it: the handler is released, `onEnd` called, waiting callers go on
@@ -16,7 +16,7 @@ internal import TimerKernel
 
 /// Ending one timer, and stopping all of them.
 extension ServiceState {
-    /// Ends a timer, for the reason that a reader was told before, if any. Returns false if it had ended before. If the
+    /// Ends a timer, for the reason that a reader has seen, if any. Returns false if it had ended before. If the
     /// handler is running, the timer is finalized after its return, and its task is cancelled unless it is spared.
     @discardableResult
     mutating func end(_ record: Record, _ ending: TimerEnding, sparesTask: Bool = false) -> Bool {
@@ -38,13 +38,13 @@ extension ServiceState {
         if scheduler.count == 0 { teardown.add(service: serviceWhilePending.take()) }
     }
 
-    /// Stops the alarm: no timer ticks any more. Returns what is left to be done before each timer is ended. Returns
-    /// nil if the service has ended for good, or if `epoch` is given and is not the present one.
+    /// Stops the alarm: no timer ticks any more. Returns the work to do before each timer is ended. Returns
+    /// nil if the service has ended for good, or if `epoch` is given and is not the current one.
     ///
     /// A shared service is idle afterwards, and can be started again.
     mutating func stop(epoch: Int?, answering error: TimerError) -> Teardown? {
         guard epoch == nil || epoch == self.epoch else { return nil }
-        let former = phase
+        let previous = phase
         if case .ended = phase { return nil }
         if case .starting = phase { endOfStart = error }
         phase = restart.map(Phase.idle) ?? .ended(error)
@@ -52,7 +52,7 @@ extension ServiceState {
         self.epoch += 1
         scheduler.close()
         let rare = teardown.needRare()
-        (rare.alarm, rare.phase) = (alarm.take(), former)
+        (rare.alarm, rare.phase) = (alarm.take(), previous)
         return teardown.take()
     }
 
@@ -82,7 +82,7 @@ extension ServiceCore {
     /// Ends all timers, because the backend has failed.
     func fail(_ failure: Teardown.Failure) { endAll(.backendFailed, epoch: failure.epoch, failure.error) }
 
-    /// Stops the alarm and, in batches, ends all timers. If `epoch` is given and is not the present one, this does
+    /// Stops the alarm and, in batches, ends all timers. If `epoch` is given and is not the current one, this does
     /// nothing.
     @discardableResult private func endAll(
         _ ending: TimerEnding,
@@ -116,12 +116,12 @@ extension ServiceCore {
     }
 }
 
-/// What a decision leaves to be done without the lock, because it calls or releases what is the user's, or takes long.
+/// The work that a decision leaves for the time without the lock: it calls or releases user objects, or takes long.
 /// A decision fills it under the lock, and ``ServiceCore/perform(_:)`` does it all afterwards, once.
 struct Teardown: ~Copyable {
     /// Fields that most teardowns never use, allocated when one of them is needed.
     final class Rare {
-        /// The alarm of a service that ends, and the former phase, which may hold an alarm, too.
+        /// The alarm of a service that ends, and the previous phase, which may hold an alarm, too.
         var alarm: (any TimerAlarm)?
         var phase: ServiceState.Phase?
         /// The tasks of running handlers, which must be cancelled.
@@ -170,7 +170,7 @@ struct Teardown: ~Copyable {
         return new
     }
 
-    /// Returns what is left to be done, and leaves nothing.
+    /// Returns the work that is left, and leaves none.
     mutating func take() -> Teardown {
         let taken = consume self
         self = Teardown()

@@ -19,7 +19,7 @@ final class ServiceCore: @unchecked Sendable {
     let roundThread = RoundThread()
     /// The clock of all instants.
     let clock: TimerClock
-    /// What was asked for the service's thread, and what came of it.
+    /// The settings of the service's thread, and their outcomes.
     let setup: ThreadSetup
     /// The service's alarm if its wall clock is not the kernel's, also after a shutdown.
     let steppingAlarm: (any SteppingAlarm)?
@@ -125,7 +125,7 @@ final class ServiceCore: @unchecked Sendable {
         return endsNow && !record.user.isOrphan
     }
 
-    /// Ends a timer whose handler threw an error, which `onError` was told or not. The handler is still running.
+    /// Ends a timer whose handler threw an error, whether `onError` heard of it or not. The handler is still running.
     func end(_ record: Record, failed error: any Error, isTold: Bool) {
         let isUnheard = decide(inForkedChild: false) { state in
             guard state.end(record, .failed, sparesTask: true) else { return false }
@@ -167,7 +167,7 @@ final class ServiceCore: @unchecked Sendable {
         isDone { state in state.now.flatMap { state.scheduler.fire(record, at: $0.nanoseconds) } }
     }
 
-    /// Starts a timer anew, on deadlines that a rule computes or on others, or changes its steps.
+    /// Restarts a timer, on deadlines that a rule computes or on others, or changes its steps.
     @inline(__always) func reschedule(
         _ record: Record,
         _ schedule: ResolvedSchedule,
@@ -241,7 +241,7 @@ extension ServiceCore {
         while try !tryStart() {}
     }
 
-    /// Starts the alarm if it is not running. Returns false if the service was shut down meanwhile.
+    /// Starts the alarm if it is not running. Returns false if the service was shut down.
     private func tryStart() throws(TimerError) -> Bool {
         let start = try locked { state throws(TimerError) in try state.beginStart() }
         guard let (makeAlarm, epoch) = start else { return true }

@@ -40,7 +40,7 @@ struct ServiceState: ~Copyable {
     let steppingAlarm: (any SteppingAlarm)?
     /// Decides which timers are due.
     var scheduler = Scheduler()
-    /// What is left to be done without the lock.
+    /// The work that is left for the time without the lock.
     var teardown = Teardown()
     /// Sees the ticks, if anybody wants to know of them.
     var observer = isDebugBuild ? Observer() : nil

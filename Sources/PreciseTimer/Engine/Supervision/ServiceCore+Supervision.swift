@@ -17,7 +17,7 @@ extension ServiceCore {
         }
     }
 
-    /// Sets an alarm anew that is late, at an instant of the supervisor's clock, and returns a failure if it is silent.
+    /// Sets a late alarm again, at an instant of the supervisor's clock, and returns a failure if it is silent.
     /// A thread that is held up is late, and its alarm has not failed. A thread that runs all the time, and does not
     /// fire, has failed. An alarm that refuses to be set has failed at once.
     func checkAlarm(at now: UInt64, among threads: ThreadList) -> Teardown.Failure? {
@@ -25,7 +25,7 @@ extension ServiceCore {
         case .fine: return nil
         case .failed(let failure): return failure
         case .suspect(let limps):
-            // Before the alarm is set anew, because that may wake the thread for a moment.
+            // Before the alarm is set again, because that may wake the thread for a moment.
             var holdUp = setup.holdUp(among: threads)
             if case .processors(let ran) = holdUp { holdUp = .processors(ran: SupervisorClock.scaled(ran)) }
             return locked { $0.judgeAlarm(heldUpBy: holdUp, limps: limps, at: now) }
@@ -83,11 +83,11 @@ extension ServiceState {
         case fine
         /// The alarm refuses to be set.
         case failed(Teardown.Failure)
-        /// The alarm is silent or limps, unless something holds it up. It was not set anew yet.
+        /// The alarm is silent or limps, unless something holds it up. It was not set again yet.
         case suspect(limps: Bool)
     }
 
-    /// Adds a check of the alarm, and sets a late alarm anew, unless it is silent: overdue for the same instant for
+    /// Adds a check of the alarm, and sets a late alarm again, unless it is silent: overdue for the same instant for
     /// five seconds and at six checks in a row, with no round in progress. The time is in nanoseconds, on a clock that
     /// cannot be set.
     ///
@@ -103,8 +103,8 @@ extension ServiceState {
         return setAnew(alarm, instant).map { .failed($0) } ?? .fine
     }
 
-    /// Returns the failure of an alarm that was found silent or limping. If something may hold it up, sets it anew.
-    /// Does nothing if it has fired meanwhile.
+    /// Returns the failure of an alarm that was found silent or limping. If something may hold it up, sets it again.
+    /// Does nothing if it has fired since.
     fileprivate mutating func judgeAlarm(heldUpBy holdUp: HoldUp?, limps: Bool, at now: UInt64) -> Teardown.Failure? {
         guard let alarm, let instant = supervision.watchdog?.overdue,
             scheduler.overdue(at: alarm.now.nanoseconds) == instant
@@ -113,8 +113,8 @@ extension ServiceState {
             return setAnew(alarm, instant)
         }
         let length = holdUp == .unknown ? "a minute, while the states of its threads were unknown" : "5 s"
-        let fault = limps ? "fired for a minute only when it was set anew" : "did not fire for \(length)"
-        let attempted = "waiting for \(type(of: alarm)), which \(fault) (schedule the timers anew on another service)"
+        let fault = limps ? "fired for a minute only when it was set again" : "did not fire for \(length)"
+        let attempted = "waiting for \(type(of: alarm)), which \(fault) (schedule the timers again on another service)"
         return Teardown.Failure(error: TimerError(.backendFailed, attempted), epoch: epoch)
     }
 
@@ -157,7 +157,7 @@ extension ServiceState {
 }
 
 /// How many timers of a service a sweep covers at most: enough for each timer to have its turn in one of the next four
-/// sweeps, however many timers end meanwhile, if the sweeps' budget suffices. A pure value.
+/// sweeps, however many timers end, if the sweeps' budget suffices. A pure value.
 package struct SweepQuota: Sendable {
     /// The least quota, unless there are fewer timers.
     private static var least: Int { 4_096 }
@@ -167,7 +167,7 @@ package struct SweepQuota: Sendable {
 
     package init() {}
 
-    /// Decides on the next sweep. A quarter of the present number alone would shrink with each sweep that ends timers:
+    /// Decides on the next sweep. A quarter of the current number alone would shrink with each sweep that ends timers:
     /// the last of a million would wait for some 20 sweeps. Constant time.
     ///
     /// - Parameter count: the number of timers.

@@ -76,7 +76,7 @@ internal import TimerKernel
             }
             let stay = cores.filter { $0.staysSupervised() }
             return state.withLock { state in
-                // Services that were added meanwhile, perhaps anew, come after the known ones.
+                // Services that were added since, perhaps again, come after the known ones.
                 state.cores = stay + state.cores.dropFirst(cores.count)
                 if state.duty.findsStuck(), !state.cores.isEmpty { try? startReaper(&state) }
                 return !state.cores.isEmpty
@@ -140,7 +140,7 @@ package struct AlarmWatchdog: Sendable {
     /// The same if the system does not say whether something holds the alarm up: a minute.
     private static var doubtfulChecks: Int { 60 }
     private static var doubtfulLength: UInt64 { 59_500_000_000 }
-    /// How long an alarm may fire only because it is set anew, and how much time may be between two such findings.
+    /// How long an alarm may fire only because it is set again, and how much time may be between two such findings.
     private static var patience: UInt64 { 60_000_000_000 }
     private static var pause: UInt64 { 3_500_000_000 }
     /// The processor time with which a thread could have fired within a second, in nanoseconds.
@@ -153,7 +153,7 @@ package struct AlarmWatchdog: Sendable {
     private var count = 0
     /// When the alarm was late for the last time, and for the first of those times that followed each other closely.
     private var late: (last: UInt64, first: UInt64)?
-    /// The processor time of the alarm's thread, when it was last told.
+    /// The processor time of the alarm's thread, when it was last read.
     private var ran: UInt64?
     /// The same of Dispatch's threads, by their numbers, and when that was.
     private var workers: (at: UInt64, ran: [String: UInt64])?
@@ -166,7 +166,7 @@ package struct AlarmWatchdog: Sendable {
     package enum Finding: Hashable, Sendable {
         /// The alarm is on time, or was found overdue for the first time.
         case onTime
-        /// It is overdue for this instant, and is to be set anew: the kernel's timer may have been lost, or may wait on
+        /// It is overdue for this instant, and must be set again: the kernel's timer may have been lost, or may wait on
         /// a processor that is kept busy or that the host does not run. A timer is on the processor of the thread that
         /// sets it; the watchdog sleeps between checks, so timers that it sets do expire. The alarm is silent if that
         /// has not helped so far, and limps if for a minute nothing else has helped.
@@ -178,7 +178,7 @@ package struct AlarmWatchdog: Sendable {
     /// - Parameters:
     ///   - overdue: the instant for which the alarm is overdue; nil if it is on time, or a round is in progress.
     ///   - now: the time in nanoseconds, on a clock that cannot be set.
-    /// - Returns: what it has found.
+    /// - Returns: its finding.
     package mutating func finding(overdue: UInt64?, at now: UInt64) -> Finding {
         guard let overdue, overdue == self.overdue else {
             (self.overdue, since, count, ran, heldUp) = (overdue, now, 0, nil, (now, 0))
@@ -197,7 +197,7 @@ package struct AlarmWatchdog: Sendable {
     ///   - holdUp: what holds up the alarm's thread, with processor times on the checks' clock; nil if nothing does.
     ///   - limps: whether the alarm limps. That has taken a minute already.
     ///   - now: the time of the check.
-    /// - Returns: false while something may hold it up. What is not known may do so for a minute, without a break.
+    /// - Returns: false while something may hold it up. An unknown thread may be held up for a minute, without a break.
     package mutating func hasFailed(heldUpBy holdUp: HoldUp?, limps: Bool = false, at now: UInt64) -> Bool {
         let isHeldUp: Bool
         switch holdUp {

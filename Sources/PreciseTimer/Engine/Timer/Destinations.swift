@@ -1,7 +1,7 @@
 internal import TimerAlarms
 internal import TimerKernel
 
-/// Sends the ticks of one timer to a handler that runs in a task, and cancels that task if the timer ends meanwhile.
+/// Sends the ticks of one timer to a handler that runs in a task, and cancels that task if the timer ends.
 final class TaskDestination: Sendable {
     /// What the handler is isolated to.
     enum Isolation: Sendable {
@@ -36,12 +36,12 @@ final class TaskDestination: Sendable {
     /// Sends a hop on its way.
     func send(_ hop: Hop) {
         let task = task(for: hop)
-        let (former, isCancelled) = state.withLock { state in
+        let (previous, isCancelled) = state.withLock { state in
             defer { state.task = task }
             return (state.task, state.isCancelled)
         }
-        // The former task is released without the lock.
-        withExtendedLifetime(former) {}
+        // The previous task is released without the lock.
+        withExtendedLifetime(previous) {}
         if isCancelled { task.cancel() }
     }
 

@@ -1,7 +1,7 @@
 internal import TimerKernel
 
-/// What is called for a tick. The destination of the tick tells which of two kinds it is: a plain function, which is
-/// called on the thread where the tick arrives and may throw, or one that is called in a task.
+/// The function that is called for a tick, of one of two kinds, by the destination of the tick: a plain function, which
+/// is called on the thread where the tick arrives and may throw, or one that is called in a task.
 ///
 /// Types are erased by casts bit for bit. They are sound: a reference is passed in the same way for every class, a
 /// handler is only ever called with its own target, and in the way of its kind. Erasing the target's type saves a
@@ -105,7 +105,7 @@ enum HandlerFailure {
 /// The `onError` of a handler that is called in place.
 struct ErrorHandler: Sendable {
     /// Whether it is called where the handler ran. Otherwise it is isolated to an actor, and is called there, in a
-    /// task that nobody waits for.
+    /// task that nothing waits for.
     let isInPlace: Bool
     /// Tells it of an error. It reports an error of its own with the function that it gets.
     let tell: @Sendable (AnyObject, any Error, _ giveUp: @escaping @Sendable (any Error) -> Void) -> Void
@@ -130,7 +130,7 @@ struct ErrorHandler: Sendable {
 }
 
 /// An `onEnd`, as it is called where the timer ends. One that is isolated to an actor is called there, in a task that
-/// nobody waits for.
+/// nothing waits for.
 func calledAtTheEnd(
     _ onEnd: @escaping @isolated(any) @Sendable (PreciseTimer.EndReason) -> Void
 ) -> @Sendable (PreciseTimer.EndReason) -> Void {

@@ -20,7 +20,7 @@ struct Hop: Sendable {
         }
     }
 
-    /// Calls the handler in the present task, on its actor if it has one. The tick is decided, and the delivery ended,
+    /// Calls the handler in the current task, on its actor if it has one. The tick is decided, and the delivery ended,
     /// on that actor.
     func deliver(on actor: isolated (any Actor)?) async {
         let now = alarm.now

@@ -15,7 +15,7 @@ final class Record: TimerRecord, @unchecked Sendable {
         var label: String?
         /// Called with the reason when the timer has ended.
         var onEnd: (@Sendable (PreciseTimer.EndReason) -> Void)?
-        /// Told of the errors of a handler that is called in place.
+        /// Gets the errors of a handler that is called in place.
         var onError: ErrorHandler?
         /// The callers that wait for the last handler.
         fileprivate var waits: [HandlerWait] = []
@@ -23,9 +23,9 @@ final class Record: TimerRecord, @unchecked Sendable {
         var error: (any Error)?
         /// The statistics, while they are collected.
         var counts: TickCounts?
-        /// Whether the timer began with computed deadlines, which its present ones need not be.
+        /// Whether the timer began with computed deadlines, which its current ones need not be.
         var beganComputed = false
-        /// Computes the present deadlines.
+        /// Computes the current deadlines.
         var rule: DeadlineRule?
         /// The latest of them that had a tick, or was missed.
         var latestDeadline: UInt64 = 0
@@ -68,11 +68,11 @@ final class Record: TimerRecord, @unchecked Sendable {
     }
 }
 
-/// The user's side of a timer: whose it is, what is called, and where.
+/// The user's side of a timer: its target, its handler, and the place of the call.
 ///
 /// The service's lock protects everything but two fields. The target is only read. The handler is called by the
 /// delivering thread, and released by the thread that finalizes the timer, when no delivery can call it any more. That
-/// thread also takes what the rare fields have for it. So nobody may copy the whole.
+/// thread also takes what the rare fields have for it. So do not copy the whole.
 struct UserSide: ~Copyable {
     // This order leaves no padding: a million timers are a million records.
     /// The destination of the ticks.
@@ -81,7 +81,7 @@ struct UserSide: ~Copyable {
     let site: CallSite
     /// Whether the target is the timer's handle.
     let handleIsTarget: Bool
-    /// Whether a reader was told that the target was released, which is then how the timer ends.
+    /// Whether a reader has seen that the target was released, which is then how the timer ends.
     fileprivate(set) var isOrphan = false
     /// The target; nil if it was released. It must not be released under a lock: this may be the last reference.
     fileprivate(set) weak var target: AnyObject?
@@ -106,7 +106,7 @@ extension Record {
     /// Makes the handle the target, in the forms without one. Called once, before a service knows the timer.
     func adopt(_ handle: PreciseTimer) { if user.handleIsTarget { user.target = handle } }
 
-    /// Notes that a reader was told that the target was released.
+    /// Notes that a reader has seen that the target was released.
     func becomeOrphan() { (user.isOrphan, takesOrders) = (true, false) }
 
     // MARK: Calling the handler of a decided tick, outside any lock
@@ -202,7 +202,7 @@ extension Record {
         return timing.period?.duration ?? timing.fixedDelay.map(Duration.init(wholeNanoseconds:))
     }
 
-    /// The latest call of the handler that has returned, if somebody timed it.
+    /// The latest call of the handler that has returned, if it was timed.
     var lastRun: PreciseTimer.HandlerRun? {
         if case .task(let tasks) = user.destination { return tasks.lastRun }
         return rare?.counts?.lastRun
@@ -211,7 +211,7 @@ extension Record {
     /// How late the last tick was; nil if there was no tick.
     var latenessOfLastTick: Duration? { user.ticks == 0 ? nil : Duration(wholeNanoseconds: user.lastLateness) }
 
-    /// How the timer ended, as far as anybody was told; nil if it goes on.
+    /// How the timer ended, as far as any reader has seen; nil if it goes on.
     var endReason: PreciseTimer.EndReason? {
         switch user.isOrphan ? endingIfTargetIsGone : ending {
         case .goesOn: nil
