@@ -32,7 +32,7 @@ docs: libevent
 # The README's picture, from a file of results with long stretches. Needs Debian's chromium and pngquant.
 RESULTS ?= Tests/Samples/idle.json
 picture: libevent
-	Documentation/maintainers/picture $(RESULTS) Documentation/lateness.png
+	Documentation/maintainers/picture $(RESULTS) Sources/PreciseTimer/PreciseTimer.docc/lateness.png
 
 # Takes up to a quarter of an hour.
 bench: libevent

@@ -1,7 +1,7 @@
 // The system as TimerKernel sees it: what Swift cannot call itself. No Swift file of the library imports a C library by
 // its name. With C++ interoperability, a whole build reads this as C++.
 #if !defined(__linux__)
-#error "PreciseTimer needs Linux. Documentation/linking.md says how a package that also builds elsewhere depends on it."
+#error "PreciseTimer needs Linux. PreciseTimer.docc/Embedding.md says how a package that also builds elsewhere uses it."
 #endif
 
 // First, so that this module and the C library's own module agree on every feature macro.

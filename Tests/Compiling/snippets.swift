@@ -98,24 +98,14 @@ actor Scraper {
     func scrape(_ address: String) async throws {}
 }
 
-extension FromTaskSleep_md {
-    static let lines = AsyncStream<String> { nil }
-}
-
 extension WithTimeout_swift {
     static let url = URL(fileURLWithPath: "/")
 }
 
 extension Recipes_md {
-    final class Pager: Sendable {
-        func call(_ person: String) {}
-        func raiseAlarm(_ incident: String) {}
-    }
-
     static let game = Game()
     static let server = Server()
     static let (scraper, addresses) = (Scraper(), [""])
-    static let (pager, people, incidents, incident) = (Pager(), [""], TimerBag(), "")
 }
 
 extension IdleTimeouts_swift {
@@ -125,22 +115,6 @@ extension IdleTimeouts_swift {
 
     static let server = Server()
     static let id = 7
-}
-
-extension Statistics_md {
-    static var timer: PreciseTimer { fatalError() }
-    static var first: PreciseTimer.Statistics { fatalError() }
-    static var second: PreciseTimer.Statistics { fatalError() }
-}
-
-extension TestingWithVirtualTime_md {
-    static let timers = TimerBag()
-    actor Meter {
-        var ticks = 0
-        func add(_ tick: PreciseTimer.Tick) { ticks += 1 }
-    }
-
-    static let meter = Meter()
 }
 
 extension Dates_swift {
@@ -187,17 +161,13 @@ extension PeriodicService_swift {
 
 extension Embedding_md {
     static let socket: CInt = 0
-    static let eventLoop = 0
     static func receive() {}
-
-    /// Stands for the one in Examples, which needs SwiftNIO.
-    final class EventLoopAlarm: TimerAlarm {
-        init(_ eventLoop: Int) {}
-        var now: TimerInstant { service.now }
-        func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {}
-        func set(_ deadline: TimerInstant?) {}
-        func stop() {}
-    }
 }
 
-extension README_md { static let (player, server) = (Game(), Server()) }
+extension README_md { static let player = Game() }
+
+extension Documentation_README_md {
+    final class Door: Sendable { var isOpen: Bool { true } }
+
+    static let (player, server, door) = (Game(), Server(), Door())
+}

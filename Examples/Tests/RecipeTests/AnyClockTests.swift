@@ -2,7 +2,7 @@ import PreciseTimer
 import PreciseTimerTestKit
 import Testing
 
-// "Code that takes some Clock", of the guide about virtual time.
+// Code that takes some Clock, as in the guide about virtual time.
 
 /// A job on another machine, which is done at the fourth question.
 actor Job {

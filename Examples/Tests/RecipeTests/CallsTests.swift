@@ -4,40 +4,30 @@ import PreciseTimerTestKit
 import Synchronization
 import Testing
 
-// Of the recipes: "An operation that ignores its cancellation", "A limit of concurrent calls", "A token bucket", "A
-// lease", and a debouncer in a property.
+// Of the recipes: "Time-out of an operation", "A limit of concurrent calls", "A token bucket", "A lease that expires",
+// and a debouncer in a property.
 
 struct Busy: Error {}
 
-/// Looks names up with a call that may hang, and that no cancellation ends.
-actor Lookups {
-    private let service: TimerService
-    private let lookUp: @Sendable (String) async throws -> String
-    /// The calls that have not returned, those that nobody waits for included.
-    private(set) var running = 0
-
-    init(on service: TimerService = .default, lookUp: @escaping @Sendable (String) async throws -> String) {
-        (self.service, self.lookUp) = (service, lookUp)
+/// The answer of a call that may hang, and that no cancellation ends.
+func answer<Value: Sendable>(
+    within limit: Duration,
+    on service: TimerService = .default,
+    of call: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+    let (values, sender) = AsyncThrowingStream<Value, any Error>.makeStream()
+    let task = Task {
+        do {
+            sender.yield(try await call())
+            sender.finish()
+        } catch {
+            sender.finish(throwing: error)
+        }
     }
-
-    func address(of name: String) async throws -> String {
-        guard running < 8 else { throw Busy() }
-        running += 1
-        let (answers, answer) = AsyncThrowingStream<String, any Error>.makeStream()
-        let call = Task {
-            do {
-                answer.yield(try await lookUp(name))
-                answer.finish()
-            } catch {
-                answer.finish(throwing: error)
-            }
-            running -= 1
-        }
-        defer { call.cancel() }
-        return try await withTimeout(.seconds(2), on: service) {
-            for try await address in answers { return address }
-            throw CancellationError()
-        }
+    defer { task.cancel() }
+    return try await withTimeout(limit, on: service) {
+        for try await value in values { return value }
+        throw CancellationError()
     }
 }
 
@@ -100,22 +90,9 @@ actor TokenBucket {
 
     /// Takes a token, and waits for it if there is none. Callers get theirs in order.
     func take() async throws {
-        let due = reserve()
-        if due > service.now { try await service.clock.sleep(until: due) }
-    }
-
-    /// Takes a token if there is one.
-    func tryTake() -> Bool {
-        let before = full
-        if reserve() <= service.now { return true }
-        full = before
-        return false
-    }
-
-    /// When the next token will be there, which is then taken.
-    private func reserve() -> TimerInstant {
         full = max(full, service.now).advanced(by: interval)
-        return full.advanced(by: .zero - supply)
+        let due = full.advanced(by: .zero - supply)
+        if due > service.now { try await service.clock.sleep(until: due) }
     }
 }
 
@@ -146,36 +123,21 @@ struct CallsTests {
         }
     }
 
-    @Test func theCallerGoesOnAtTheDeadlineAndTheCallIsCountedUntilItReturns() async throws {
-        let stubborn = Stubborn()
-        let lookups = Lookups(on: virtual.service) { await stubborn.answer($0) }
-        let asking = Task { try await lookups.address(of: "example.org") }
+    @Test func theCallerGoesOnAtTheDeadlineAlthoughTheCallHangs() async throws {
+        let (stubborn, service) = (Stubborn(), virtual.service)
+        let asking = Task {
+            try await answer(within: .seconds(2), on: service) { await stubborn.answer("example.org") }
+        }
         while virtual.pendingCount == 0 { await virtual.settle() }
         await virtual.advance(by: .seconds(2))
         await #expect(throws: TimeoutError.self) { try await asking.value }
-        #expect(await lookups.running == 1)
         await stubborn.release("too late")
-        await virtual.settle()
-        #expect(await lookups.running == 0)
-    }
-
-    @Test func theNinthCallIsRefusedWhileEightHang() async throws {
-        let stubborn = Stubborn()
-        let lookups = Lookups(on: virtual.service) { await stubborn.answer($0) }
-        let asking = (0..<8).map { number in Task { try await lookups.address(of: "\(number)") } }
-        while virtual.pendingCount < 8 { await virtual.settle() }
-        await virtual.advance(by: .seconds(2))
-        for task in asking { await #expect(throws: TimeoutError.self) { try await task.value } }
-        await #expect(throws: Busy.self) { try await lookups.address(of: "the ninth") }
-        await stubborn.release("at last")
-        await virtual.settle()
-        #expect(await lookups.running == 0)
     }
 
     @Test func anAnswerInTimeAndAnErrorComeOutAsThemselves() async throws {
-        #expect(try await Lookups(on: virtual.service) { "\($0) is here" }.address(of: "it") == "it is here")
-        let failing = Lookups(on: virtual.service) { _ in throw Busy() }
-        await #expect(throws: Busy.self) { try await failing.address(of: "it") }
+        let service = virtual.service
+        #expect(try await answer(within: .seconds(2), on: service) { "it is here" } == "it is here")
+        await #expect(throws: Busy.self) { try await answer(within: .seconds(2), on: service) { throw Busy() } }
         #expect(virtual.pendingCount == 0)
     }
 
@@ -216,7 +178,7 @@ struct CallsTests {
         for call in calls { try await call.value }
     }
 
-    @Test func whoeverWaitsTooLongOrIsCancelledLeavesTheQueueAndTakesNoTurn() async throws {
+    @Test func aCallThatWaitsTooLongOrIsCancelledLeavesTheQueueAndTakesNoTurn() async throws {
         let (limiter, ends) = (Limiter(1, on: virtual.service), TickTimes(virtual))
         let first = call(limiter, "first", atMost: 1, ends)
         await virtual.settle()
@@ -300,40 +262,20 @@ struct CallsTests {
         #expect(await times.all == ["1 at 0.0", "2 at 0.0", "3 at 0.0", "4 at 0.1", "5 at 0.2", "6 at 0.3"])
     }
 
-    @Test func aBucketThatRestsIsFullAndNoMoreThanThat() async {
-        let bucket = TokenBucket(10, burst: 3, on: virtual.service)
-        var taken: [Bool] = []
-        for pause in [Duration.zero, .seconds(60), .milliseconds(100)] {
-            await virtual.advance(by: pause)
-            for _ in 0..<4 { taken.append(await bucket.tryTake()) }
-        }
-        let (full, one) = ([true, true, true, false], [true, false, false, false])
-        #expect(taken == full + full + one)
+    @Test func aBucketThatRestsIsFullAndNoMoreThanThat() async throws {
+        let (bucket, times) = (TokenBucket(10, burst: 3, on: virtual.service), TickTimes(virtual))
+        await virtual.advance(by: .seconds(60))
         #expect(virtual.pendingCount == 0, "no timer fills it")
-    }
-
-    // MARK: A load
-
-    /// With the given stalls of so many milliseconds.
-    @Test(arguments: [[], [2_000], [200, 1_700], [100_000]]) func aLoadHasARequestForEachDeadline(stalls: [Int]) throws
-    {
-        let (period, requests, sent, start) = (Duration.milliseconds(2), 1_000, Sent(), virtual.now)
-        let load = try PreciseTimer.schedule(.every(period), on: virtual.service) { timer, tick in
-            for number in tick.index...min(tick.index + tick.missed, requests - 1) {
-                sent.add(start.duration(to: tick.deadline.advanced(by: period * (number - tick.index))))
+        let taking = Task {
+            for number in 1...4 {
+                try await bucket.take()
+                await times.note("\(number)")
             }
-            if tick.index + tick.missed >= requests - 1 { timer.cancel() }
         }
-        for stall in stalls { virtual.jump(by: .milliseconds(stall)) }
-        virtual.advance(by: period * requests)
-        #expect(sent.all == (1...requests).map { period * $0 })
-        #expect(load.hasEnded)
-    }
-
-    private final class Sent: Sendable {
-        private let times = Mutex([Duration]())
-        func add(_ time: Duration) { times.withLock { $0.append(time) } }
-        var all: [Duration] { times.withLock { $0 } }
+        while virtual.pendingCount == 0 { await virtual.settle() }
+        await virtual.advance(by: .seconds(1))
+        try await taking.value
+        #expect(await times.all == ["1 at 60.0", "2 at 60.0", "3 at 60.0", "4 at 60.1"])
     }
 
     // MARK: A lease

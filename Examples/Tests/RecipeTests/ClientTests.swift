@@ -6,7 +6,7 @@ import PreciseTimerPatterns
 import PreciseTimerTestKit
 import Testing
 
-// "A client with an error of its own", of the guide on tasks, and "A server that asks for a pause", of the recipes.
+// A client with an error of its own, and a server that asks for a pause (`backoff: { error, attempt in … }`).
 
 private func load(_ url: URL, within limit: Duration) async throws -> Data {
     let isTimeOut = { (error: any Error) in error is TimeoutError }

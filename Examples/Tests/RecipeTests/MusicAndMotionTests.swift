@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import Synchronization
 import Testing
 
-// The recipes "A tempo" and "Between two ticks", and "A control loop that follows a reference clock", of the guides.
+// The recipe "A tempo", and "A control loop that follows a reference clock", of the guides.
 
 /// A clock for music, 24 ticks a beat.
 final class Metronome: Sendable {
@@ -25,29 +25,6 @@ final class Metronome: Sendable {
     func turn(to bpm: Int) throws { try timer.withLock { try $0?.reschedule(Self.rate(bpm), keeping: .phase) } }
 
     private static func rate(_ bpm: Int) -> PreciseTimer.Schedule { .rate(24 * bpm, per: .seconds(60)) }
-}
-
-/// A ball that moves by 1 with each step, 20 steps a second. A picture may be drawn at any time.
-@MainActor final class Ball {
-    private let period = Duration.milliseconds(50)
-    private let service: TimerService
-    /// The place at the last two steps.
-    private var (before, after) = (0.0, 0.0)
-    /// That of the latest step.
-    private var deadline: TimerInstant
-
-    init(on service: TimerService = .default) throws {
-        (self.service, deadline) = (service, service.now)
-        try PreciseTimer.schedule(.every(period), on: service, target: self) { @MainActor ball, tick in
-            for _ in 0...tick.missed { (ball.before, ball.after) = (ball.after, ball.after + 1) }
-            ball.deadline = tick.deadline.advanced(by: ball.period * tick.missed)
-        }
-    }
-
-    var place: Double {
-        let fraction = min(max(deadline.duration(to: service.now) / period, 0), 1)
-        return before + (after - before) * fraction
-    }
 }
 
 /// The clock of a field bus, with cycles of about a millisecond.
@@ -111,18 +88,6 @@ struct MusicAndMotionTests {
             virtual.advance(by: .milliseconds(1))
         }
         #expect(metronome.heard.count == 48)
-    }
-
-    @Test @MainActor func aPictureLiesBetweenTheLastTwoSteps() async throws {
-        let ball = try Ball(on: virtual.service)
-        await virtual.advance(by: .milliseconds(100))
-        #expect(ball.place == 1, "two steps were made, and the picture has reached the first one")
-        await virtual.advance(by: .milliseconds(20))
-        #expect(abs(ball.place - 1.4) < 1e-9)
-        // It is 230 ms: the steps of 150 and 200 ms are one late tick.
-        virtual.jump(by: .milliseconds(110))
-        await virtual.settle()
-        #expect(abs(ball.place - 3.6) < 1e-9)
     }
 
     /// The clock of the bus is 50 millionths faster or slower, and its cycles begin at another moment.

@@ -3,7 +3,7 @@ import PreciseTimerTestKit
 import Synchronization
 import Testing
 
-// "Time of variable speed", and time that a recording tells, of the guide about embedding.
+// An alarm of one's own: time of variable speed.
 
 /// Time whose speed may change, on the alarm of another service. Half as fast is 0.5, and 0 stands still.
 final class ScaledTime: TimerAlarm {
@@ -119,81 +119,5 @@ struct ScaledTimeTests {
             return time
         }
         #expect(AlarmConformance.Clause.allCases.flatMap { conformance.violations(of: $0) } == [])
-    }
-}
-
-/// Time that a recording tells. If it begins again, the time goes on, or goes back with it.
-final class RecordedTime: TimerAlarm {
-    private struct State: Sendable {
-        var (place, added) = (UInt64(0), UInt64(0))
-        var deadline: UInt64?
-        var onFire: OnFire?
-    }
-
-    private struct OnFire: Sendable { let call: @Sendable () -> Void }
-
-    private let goesOn: Bool
-    private let state = Mutex(State())
-
-    init(goesOn: Bool) { self.goesOn = goesOn }
-
-    var now: TimerInstant { state.withLock { TimerInstant(nanoseconds: $0.place + $0.added) } }
-
-    func play(_ nanoseconds: UInt64) {
-        state.withLock { state in
-            if goesOn, nanoseconds < state.place { state.added += state.place - nanoseconds }
-            state.place = nanoseconds
-        }
-        while let onFire = dueFiring() { onFire.call() }
-    }
-
-    private func dueFiring() -> OnFire? {
-        state.withLock { state in
-            guard let deadline = state.deadline, deadline <= state.place + state.added else { return nil }
-            state.deadline = nil
-            return state.onFire
-        }
-    }
-
-    func start(onFire: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (TimerError) -> Void) {
-        state.withLock { $0.onFire = OnFire(call: onFire) }
-    }
-
-    func set(_ deadline: TimerInstant?) { state.withLock { $0.deadline = deadline?.nanoseconds } }
-
-    func stop() { state.withLock { $0.onFire = nil } }
-}
-
-struct RecordedTimeTests {
-    private final class Heard: Sendable {
-        let ticks = Atomic(0)
-    }
-
-    /// How many ticks came in each of three minutes of a recording that begins again.
-    private func counts(goesOn: Bool, atTheEnd: (PreciseTimer) -> Void) throws -> [Int] {
-        let (time, heard) = (RecordedTime(goesOn: goesOn), Heard())
-        let service = try TimerService(alarm: time)
-        let timer = try PreciseTimer.schedule(.every(.seconds(1)), on: service, target: heard) { heard, _ in
-            heard.ticks.add(1, ordering: .relaxed)
-        }
-        return (0..<3)
-            .map { _ in
-                for step in 1...600 { time.play(UInt64(step) * 100_000_000) }
-                time.play(0)
-                atTheEnd(timer)
-                return heard.ticks.exchange(0, ordering: .relaxed)
-            }
-    }
-
-    @Test func timeThatGoesOnHasEachTick() throws {
-        #expect(try counts(goesOn: true) { _ in } == [60, 60, 60])
-    }
-
-    @Test func timersThatAreRestartedFollowTimeThatGoesBack() throws {
-        #expect(try counts(goesOn: false) { $0.restart() } == [60, 60, 60])
-    }
-
-    @Test func aTimerThatIsNotRestartedWaitsForItsDeadline() throws {
-        #expect(try counts(goesOn: false) { _ in } == [60, 0, 0])
     }
 }

@@ -1,6 +1,6 @@
 // swift-format-ignore-file
 // A handle in a `let` that the initialiser sets. The compiler wants all properties before `self`, and no message of
-// ours can be heard: MainActorTimers.md says to use a variable, a bag, or no handle.
+// ours can be heard: AsyncHandlers.md says to use a variable, a bag, or no handle.
 import PreciseTimer
 
 @MainActor final class ViewModel {
