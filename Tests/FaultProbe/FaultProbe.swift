@@ -105,7 +105,7 @@ enum ServiceSteps {
     static func endsTimerOfReleasedTarget(on service: TimerService) throws(TimerError) -> Bool {
         let (ends, far) = (Count(), PreciseTimer.Schedule.once(after: .seconds(3_600)))
         try PreciseTimer.schedule(far, on: service, target: Thing(), onEnd: { _ in ends.add(1) }, handler: { _, _ in })
-        return eventually { ends.value > 0 }
+        return eventually(within: .seconds(20)) { ends.value > 0 }
     }
 
     /// Whether a watch of the wall clock ends when it is told to. Throws the watch's own error.
@@ -120,7 +120,7 @@ enum ServiceSteps {
             watch.stop()
         }
         // The watch's thread holds it until the thread ends.
-        let ends = eventually { released == nil }
+        let ends = eventually(within: .seconds(20)) { released == nil }
         if let failure = failures.all.first { throw failure }
         return ends
     }

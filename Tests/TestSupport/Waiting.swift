@@ -2,7 +2,8 @@ internal import PreciseTimer
 internal import TimerKernel
 
 /// Waits until a condition holds. Returns false if it does not within a time. The usual half a minute is longer than
-/// any stall of a busy host, and is counted in attempts (``Patience``).
+/// any stall of a busy host, and is counted in attempts (``Patience``). A wait without a time starts a task after a
+/// second, and so Dispatch: a probe whose system calls are refused gives a time.
 package func eventually(within time: Duration? = nil, _ condition: () -> Bool) -> Bool {
     var patience = Patience(time)
     while let pause = patience.next() {
