@@ -248,10 +248,11 @@ struct CallsTests {
 
     // MARK: The token bucket
 
-    @Test func aBucketGivesItsSupplyAtOnceAndThenATokenAtATime() async throws {
-        let (bucket, times) = (TokenBucket(10, burst: 3, on: virtual.service), TickTimes(virtual))
+    /// When each of so many tokens is taken, within a second.
+    private func takings(_ count: Int, from bucket: TokenBucket) async throws -> [String] {
+        let times = TickTimes(virtual)
         let taking = Task {
-            for number in 1...6 {
+            for number in 1...count {
                 try await bucket.take()
                 await times.note("\(number)")
             }
@@ -259,23 +260,19 @@ struct CallsTests {
         while virtual.pendingCount == 0 { await virtual.settle() }
         await virtual.advance(by: .seconds(1))
         try await taking.value
-        #expect(await times.all == ["1 at 0.0", "2 at 0.0", "3 at 0.0", "4 at 0.1", "5 at 0.2", "6 at 0.3"])
+        return await times.all
+    }
+
+    @Test func aBucketGivesItsSupplyAtOnceAndThenATokenAtATime() async throws {
+        let times = try await takings(6, from: TokenBucket(10, burst: 3, on: virtual.service))
+        #expect(times == ["1 at 0.0", "2 at 0.0", "3 at 0.0", "4 at 0.1", "5 at 0.2", "6 at 0.3"])
     }
 
     @Test func aBucketThatRestsIsFullAndNoMoreThanThat() async throws {
-        let (bucket, times) = (TokenBucket(10, burst: 3, on: virtual.service), TickTimes(virtual))
+        let bucket = TokenBucket(10, burst: 3, on: virtual.service)
         await virtual.advance(by: .seconds(60))
         #expect(virtual.pendingCount == 0, "no timer fills it")
-        let taking = Task {
-            for number in 1...4 {
-                try await bucket.take()
-                await times.note("\(number)")
-            }
-        }
-        while virtual.pendingCount == 0 { await virtual.settle() }
-        await virtual.advance(by: .seconds(1))
-        try await taking.value
-        #expect(await times.all == ["1 at 60.0", "2 at 60.0", "3 at 60.0", "4 at 60.1"])
+        #expect(try await takings(4, from: bucket) == ["1 at 0.0", "2 at 0.0", "3 at 0.0", "4 at 0.1"])
     }
 
     // MARK: A lease
