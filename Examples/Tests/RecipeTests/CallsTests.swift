@@ -143,14 +143,11 @@ struct CallsTests {
 
     // MARK: The limiter
 
-    /// Notes the second at which each call ends. Each takes ten seconds.
-    private func call(_ limiter: Limiter, _ name: String, atMost wait: Int, _ ends: TickTimes) -> Task<Void, any Error>
-    {
-        Task {
-            try await limiter.run(atMost: .seconds(wait)) { [virtual] in
-                try await virtual.clock.sleep(for: .seconds(10))
-                await ends.note(name)
-            }
+    /// Makes a call of ten seconds, and notes the second at which it ends.
+    private func call(_ limiter: Limiter, _ name: String, atMost wait: Int, _ ends: TickTimes) async throws {
+        try await limiter.run(atMost: .seconds(wait)) { [virtual] in
+            try await virtual.clock.sleep(for: .seconds(10))
+            await ends.note(name)
         }
     }
 
@@ -166,34 +163,44 @@ struct CallsTests {
 
     @Test func callsBeyondTheLimitWaitForTheirTurnInOrder() async throws {
         let (limiter, ends) = (Limiter(2, on: virtual.service), TickTimes(virtual))
-        var calls: [Task<Void, any Error>] = []
-        for name in ["a", "b", "c", "d", "e"] {
-            calls.append(call(limiter, name, atMost: 60, ends))
-            while virtual.pendingCount < calls.count { await virtual.settle() }
-            await virtual.advance(by: .seconds(1))
+        try await virtual.run { [self] in
+            try await withThrowingTaskGroup { calls in
+                for name in ["a", "b", "c", "d", "e"] {
+                    calls.addTask { try await call(limiter, name, atMost: 60, ends) }
+                    try await virtual.clock.sleep(for: .seconds(1))
+                }
+                #expect(await limiter.waiting == 3)
+                try await calls.waitForAll()
+            }
         }
-        #expect(await limiter.waiting == 3)
-        await virtual.advance(by: .seconds(60))
         #expect(await ends.all == ["a at 10.0", "b at 11.0", "c at 20.0", "d at 21.0", "e at 30.0"])
-        for call in calls { try await call.value }
     }
 
     @Test func aCallThatWaitsTooLongOrIsCancelledLeavesTheQueueAndTakesNoTurn() async throws {
-        let (limiter, ends) = (Limiter(1, on: virtual.service), TickTimes(virtual))
-        let first = call(limiter, "first", atMost: 1, ends)
-        await virtual.settle()
-        let (late, cancelled) = (call(limiter, "late", atMost: 9, ends), call(limiter, "cancelled", atMost: 60, ends))
-        let patient = call(limiter, "patient", atMost: 60, ends)
-        await virtual.settle()
+        let (limiter, ends, start) = (Limiter(1, on: virtual.service), TickTimes(virtual), virtual.now)
+        let seconds = { start.advanced(by: .seconds($0)) }
+        let ask = { name, wait in Task { try await call(limiter, name, atMost: wait, ends) } }
+        let first = ask("first", 1)
+        await settle { virtual.nextDeadline == seconds(10) }
+        let (late, cancelled, patient) = (ask("late", 9), ask("cancelled", 60), ask("patient", 60))
+        await settle { await limiter.waiting == 3 && virtual.pendingCount == 4 }
         cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
         await virtual.advance(by: .seconds(9))
         await #expect(throws: TimeoutError.self) { try await late.value }
-        await #expect(throws: CancellationError.self) { try await cancelled.value }
         #expect(await limiter.waiting == 1)
-        await virtual.advance(by: .seconds(11))
+        await virtual.advance(by: .seconds(1))
+        try await first.value
+        await settle { virtual.nextDeadline == seconds(20) }
+        await virtual.advance(by: .seconds(10))
+        try await patient.value
         #expect(await ends.all == ["first at 10.0", "patient at 20.0"])
-        for call in [first, patient] { try await call.value }
         #expect(virtual.pendingCount == 0)
+    }
+
+    /// Lets tasks go on, while time stands still, until a condition holds.
+    private func settle(until condition: () async -> Bool) async {
+        while !(await condition()) { await virtual.settle() }
     }
 
     // MARK: The scraper
@@ -248,18 +255,15 @@ struct CallsTests {
 
     // MARK: The token bucket
 
-    /// When each of so many tokens is taken, within a second.
+    /// When each of so many tokens is taken.
     private func takings(_ count: Int, from bucket: TokenBucket) async throws -> [String] {
         let times = TickTimes(virtual)
-        let taking = Task {
+        try await virtual.run {
             for number in 1...count {
                 try await bucket.take()
                 await times.note("\(number)")
             }
         }
-        while virtual.pendingCount == 0 { await virtual.settle() }
-        await virtual.advance(by: .seconds(1))
-        try await taking.value
         return await times.all
     }
 
