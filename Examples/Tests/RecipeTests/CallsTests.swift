@@ -208,11 +208,12 @@ struct CallsTests {
     private actor Scraper {
         private let virtual: VirtualTime
         private(set) var (begun, running, most, returned) = (0, 0, 0, 0)
-        private(set) var isClosing = false
+        private(set) var (isClosing, hasEnded) = (false, false)
 
         init(_ virtual: VirtualTime) { self.virtual = virtual }
 
         func close() { isClosing = true }
+        func end() { hasEnded = true }
 
         /// The third scrape of each ten hangs.
         func scrape(_ number: Int) async throws {
@@ -245,8 +246,11 @@ struct CallsTests {
         #expect(await !failures.all.isEmpty)
         await scraper.close()
         let begun = await scraper.begun
-        async let end: Void = timers.finishAll()
-        await virtual.advance(by: .seconds(30))
+        async let end: Void = {
+            try await timers.finishAll()
+            await scraper.end()
+        }()
+        while await !scraper.hasEnded { await virtual.advance(by: .seconds(30)) }
         try await end
         #expect(await scraper.returned == scraper.begun)
         #expect(await scraper.begun - begun <= 12, "those that had waited for their turn")
