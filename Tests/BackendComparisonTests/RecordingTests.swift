@@ -198,6 +198,12 @@ extension TimerInstant {
         #expect(row(turn, .peer).problem == nil)
     }
 
+    @Test(arguments: [("timerfd=3", [15, 21]), ("timerfd=+1us/100%", [1_005, 1_007])] as [(String, [Int64])])
+    func aPlantedChangeIsAFactorOrADelay(text: String, latenesses: [Int64]) throws {
+        let turn = TurnRecord(recordings: [Recorded.recording([5, 7])])
+        #expect(try turn.changed(by: Planted.parse(text)).latenesses == latenesses)
+    }
+
     @Test func otherTextsThanAPlantedChangeAreRefused() {
         for text in ["", "timerfd", "timerfd=", "timerfd=x", "timerfd=0", "timerfd=+800us", "timerfd=+x/3%"] {
             #expect(throws: Failure.self) { try Planted.parse(text) }

@@ -20,9 +20,12 @@ import Testing
                 ("clock", ["continuous"], [#""clock":"continuous""#]), ("seed", ["7"], [#""seed":7"#]),
                 ("thread", ["slack:1us", "spin:50us"], [#""thread":"slack:1us spin:50us""#]),
                 ("why", ["1us"], [#""why_ns":1000[,}]"#, "later than 1 µs"]), ("quiet", [], ["said: ;"]),
-                ("plant", ["timerfd#2=1000", "hybrid=1000"], ["#2.p50 > 500us: met", "hybrid.p50 > 50us: met"]),
                 (
-                    "need", ["timerfd.p50 < 1ns", "timerfd#2.p50 > 500us", "hybrid.p50 > 50us"],
+                    "plant", ["timerfd#2=+900s/100%", "hybrid=+900s/100%"],
+                    ["#2.p50 > 800s: met", "hybrid.p50 > 800s: met"]
+                ),
+                (
+                    "need", ["timerfd.p50 < 1ns", "timerfd#2.p50 > 800s", "hybrid.p50 > 800s"],
                     ["need timerfd.p50 < 1ns: not met"]
                 ),
                 ("output", ["FOLDER/a.json", "FOLDER/a.ticks.csv"], [#""schema":5"#, "lap,row,load"]),
