@@ -125,22 +125,25 @@ import TimerKernel
         }
     }
 
-    /// The rows of a table: what leaks out of virtual time.
+    /// The rows of a table: what leaks out of virtual time. A leak whose thread stands still for some milliseconds lets
+    /// the limit pass, so there are several attempts.
     @Test(arguments: ["main actor", "Task", "detached", "Task.sleep", "queue"])
     func whatLeaksOutIsCountedAndThenWaitedFor(leak: String) async throws {
-        let virtual = virtual
-        let wasWaitedFor = try await virtual.run {
-            // The first leak may let the limit pass, since nobody knows of it yet, and so may one whose thread the
-            // machine holds up.
-            for round in 0..<20 {
-                let start = virtual.now
-                try? await withTimeout(.seconds(3_600), on: virtual.service) { try await Self.go(leak) }
-                if round > 0, virtual.now == start { return true }
+        let isWaitedFor = try await mostSucceed {
+            let virtual = VirtualTime()
+            let isWaitedFor = try await virtual.run {
+                var start = virtual.now
+                // The first one may let the limit pass, too, since nobody knows of it yet.
+                for _ in 0..<2 {
+                    start = virtual.now
+                    try? await withTimeout(.seconds(3_600), on: virtual.service) { try await Self.go(leak) }
+                }
+                return virtual.now == start
             }
-            return false
+            #expect(virtual.executor.strays > 0)
+            return isWaitedFor
         }
-        #expect(wasWaitedFor)
-        #expect(virtual.executor.strays > 0)
+        #expect(isWaitedFor)
     }
 
     private static func go(_ leak: String) async throws {
