@@ -74,10 +74,12 @@ private enum Debugger {
             var (ends, isRight): ([CInt], Bool) = ([0, 0], false)
             try #require(unsafe pipe(&ends) == 0)
             let see = {
+                // On a busy machine, the debugger may take seconds to begin.
+                let isStopped = eventually { ThreadSetup().holdUp() == .debugger }
                 pause(.milliseconds(1_500))
                 let services = [1, 7].compactMap { try? Self.silentService(RefusingAlarm(settings: $0)) }
                 isRight = eventually { services.allSatisfy { $1.all == [.backendFailed(RefusingAlarm.refusal)] } }
-                isRight = isRight && services.count == 2 && ThreadSetup().holdUp() == .debugger
+                isRight = isRight && isStopped && services.count == 2 && ThreadSetup().holdUp() == .debugger
                 isRight = unsafe write(ends[1], "e", 1) == 1 && isRight
             }
             let code = Fork.outcome(of: { Debugger.stop(thread, until: ends[0]) }, meanwhile: see)
